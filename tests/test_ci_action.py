@@ -88,7 +88,7 @@ def test_a_run_leaves_summary_comment_charts_and_itself(step):
     }
 
 
-def test_without_a_receipt_the_tables_stand_in_a_block_that_they_cannot_end(step):
+def test_without_a_receipt_the_tables_are_in_a_fenced_block(step):
     assert step("run", code=4) == 4
     assert step.summary.read_text() == "### seqsweep run r\n\n````\nseq ``` time\n````\n"
 
@@ -105,7 +105,7 @@ def test_an_older_run_is_not_taken_for_this_one(step):
 @pytest.mark.parametrize(
     ("arguments", "says"), [("stores", "### Gate: regressed\n"), ("", "exit code 1 and stored")]
 )
-def test_a_gate_speaks_for_itself(step, arguments, says):
+def test_a_gate_writes_its_own_summary(step, arguments, says):
     assert step("gate", arguments, code=1) == 1
     assert says in step.summary.read_text()
     assert says in (step.left / "comment.md").read_text()
@@ -120,7 +120,7 @@ def test_a_comment_is_no_longer_than_one_may_be(step):
     assert comment.endswith("word\n</details>\n\nThe rest is in the job's summary.\n")
 
 
-def test_what_cannot_be_meant_runs_nothing(step):
+def test_invalid_inputs_run_nothing(step):
     assert step("claims; rm", "") == step("run", "'open") == 2
     assert not step.summary.exists()
 

@@ -1,7 +1,7 @@
-"""The one step of action.yml: run a sweep or a gate, and leave what a pull request's reader wants to see.
+"""The one step of action.yml: run a sweep or a gate, and write its summary, comment and charts.
 
-It reads SEQSWEEP_COMMAND (run or gate), SEQSWEEP_ARGUMENTS (as they would be typed) and SEQSWEEP_RESULTS, and
-leaves in $RUNNER_TEMP/seqsweep: comment.md, which is the job's summary, too, and of a run its charts and
+It reads SEQSWEEP_COMMAND (run or gate), SEQSWEEP_ARGUMENTS (as on a command line) and SEQSWEEP_RESULTS. It
+writes to $RUNNER_TEMP/seqsweep: comment.md, which is also the job's summary, and for a run its charts and
 run.json. It ends with the command's own exit code.
 """
 
@@ -13,13 +13,13 @@ from json import loads
 from pathlib import Path
 
 COMMANDS = ("run", "gate")
-LONGEST_COMMENT = 60_000  # characters; GitHub takes 65 536
+LONGEST_COMMENT = 60_000  # characters; GitHub accepts 65 536
 
 
 def main() -> int:
     command = os.environ.get("SEQSWEEP_COMMAND", "run")
     if command not in COMMANDS:
-        print(f"command: {command} is none of {', '.join(COMMANDS)}", file=sys.stderr)
+        print(f"command: {command} is not one of {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     try:
         words = shlex.split(os.environ.get("SEQSWEEP_ARGUMENTS", ""))
@@ -49,11 +49,11 @@ def gate(words: list[str], folder: Path) -> tuple[int, str]:
 
 
 def sweep(words: list[str], folder: Path) -> tuple[int, str]:
-    """The exit code of a run, and what it says in Markdown; empty where it stored nothing."""
+    """The exit code of a run, and its report in Markdown; empty if it stored nothing."""
     before = newest()
     code = call(["run", *words, *place()]).returncode
     summary = newest()
-    if summary == before:  # a run that goes on has more cases than before
+    if summary == before:  # a resumed run has more cases than before
         return code, ""
     run = str(summary["run"])
     call(["chart", "--run", run, "--out", str(folder / "charts"), *place()])
@@ -63,7 +63,7 @@ def sweep(words: list[str], folder: Path) -> tuple[int, str]:
 
 
 def tables(run: str) -> str:
-    """The tables of a run as a block of code, which no backtick in them can end."""
+    """The tables of a run as a block of code, with a fence longer than any in the text."""
     text = ask(["show", "--run", run, *place()])
     fence = "`" * 3
     while fence in text:
@@ -72,13 +72,13 @@ def tables(run: str) -> str:
 
 
 def newest() -> dict[str, object]:
-    """The newest stored run in short, as `seqsweep runs` has it; empty where there is none."""
+    """The newest stored run in short, as printed by `seqsweep runs --json`; empty if there is none."""
     runs = loads(ask(["runs", "--json", *place()]) or '{"runs": []}')["runs"]
     return runs[0] if runs else {}
 
 
 def shorten(text: str) -> str:
-    """The text, or as many of its lines as a comment may have."""
+    """The text, cut to the lines that fit into a comment."""
     if len(text) <= LONGEST_COMMENT:
         return text
     kept = text[:LONGEST_COMMENT].rpartition("\n")[0]
@@ -92,18 +92,18 @@ def place() -> list[str]:
 
 
 def call(words: list[str], **variables: str) -> subprocess.CompletedProcess[bytes]:
-    """`seqsweep` with these words; what it prints goes into the log."""
+    """Run `seqsweep` with these arguments; its output goes into the log."""
     return subprocess.run(["seqsweep", *words], env={**os.environ, **variables}, check=False)
 
 
 def ask(words: list[str]) -> str:
-    """What `seqsweep` prints; empty where it fails."""
+    """The output of `seqsweep`; empty if it fails."""
     done = subprocess.run(["seqsweep", *words], stdout=subprocess.PIPE, check=False)
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
 
 
 def append(variable: str, text: str) -> None:
-    """Add to the file that an environment variable names, where there is one."""
+    """Append to the file that an environment variable names, if it is set."""
     if path := os.environ.get(variable):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)

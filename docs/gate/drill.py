@@ -1,7 +1,7 @@
-"""Four kernels of a few milliseconds whose work can be raised by a known share: what a gate is drilled on.
+"""Plugin for testing a gate: four kernels of a few milliseconds whose work can be raised by a known share.
 
-EXTRA is the share of rows that each kernel computes beyond those it returns. It is 0 in the base; the
-drill edits it in the working tree. The inputs have the spare rows, so that nothing else changes.
+EXTRA is the share of rows that each kernel computes in addition to those it returns. It is 0 in the base; the
+drill edits it in the working tree. The inputs have the additional rows, so that nothing else changes.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class DrillWorkload:
 
 
 def rows_of(w, kernel, share=None):
-    """How many rows a kernel computes, its extra ones included."""
+    """Number of rows a kernel computes, including its extra ones."""
     rows = w.seq // 5 if kernel == "select" else w.seq
     return round(rows * (1 + (EXTRA[kernel] if share is None else share)))
 
@@ -100,7 +100,7 @@ def matmul(w: DrillWorkload):
 
 @implementation(framework="torch", semantics="softmax")
 def softmax(w: DrillWorkload):
-    """Softmax over rows of 512, twenty times over: memory moves more than arithmetic."""
+    """Softmax over rows of 512, twenty times: memory traffic takes longer than arithmetic."""
     import torch
 
     rows = rows_of(w, "softmax")

@@ -1,8 +1,8 @@
-"""Drill the gate and keep what it said: python docs/gate/evidence.py aa | injected | neighbours | summary.
+"""Test the gate and record its verdicts: python docs/gate/evidence.py aa | injected | neighbours | summary.
 
-Every gate is a line of docs/gate/<drill>.jsonl; a drill that was stopped goes on where it stopped. The
-plugin (drill.py) lies in a git repository of its own, made for the occasion: the base is its first
-commit, and what is injected is an edit of the working tree.
+Every gate is a line of docs/gate/<drill>.jsonl; a drill that was stopped continues there. The plugin
+(drill.py) is in a temporary git repository made for this: the base is its first commit, and the injected
+slowdown is an edit of the working tree.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 GATES = {"aa": 25, "injected": 20, "neighbours": 9}
-# In turns, so that each kernel meets each share; the other two kernels stay as they are.
+# In turns, so that each kernel gets each share; the other two kernels are not changed.
 INJECTED = ({"matmul": 0.10, "softmax": 0.05}, {"attend": 0.10, "select": 0.05})
 NEIGHBOURS = 2
 STREAM_BYTES = 256 * 2**20
@@ -28,7 +28,7 @@ STREAM_BYTES = 256 * 2**20
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("drill", choices=[*GATES, "summary"])
-    parser.add_argument("--gates", type=int, help="how many there shall be in all")
+    parser.add_argument("--gates", type=int, help="total number of gates")
     given = parser.parse_args()
     if given.drill == "summary":
         print(summary())
@@ -44,12 +44,12 @@ def main():
 
 
 def injected(number):
-    """A gate of a working tree whose kernels do more than the committed ones."""
+    """A gate of a working tree whose kernels do more work than the committed ones."""
     extra = INJECTED[number % len(INJECTED)]
     with tempfile.TemporaryDirectory() as folder:
         plugin = Path(folder) / "drill.py"
         plugin.write_text((HERE / "drill.py").read_text())
-        for words in (["init", "-q"], ["add", "drill.py"], ["commit", "-qm", "Kernels as they were"]):
+        for words in (["init", "-q"], ["add", "drill.py"], ["commit", "-qm", "Kernels without extra work"]):
             who = ["-c", "user.name=drill", "-c", "user.email=drill@example.org"]
             subprocess.run(["git", *who, *words], cwd=folder, check=True)
         text = plugin.read_text()
@@ -62,7 +62,7 @@ def injected(number):
 
 
 def gate(*words, plugin=HERE / "drill.py"):
-    """One gate by the command line, as anybody would run it; what of its answer is kept."""
+    """Run one gate by the command line, as a user would; return the recorded part of its answer."""
     command = [sys.executable, str(HERE.parents[1] / "cli.py"), "gate", "drill", *words, "--json"]
     with tempfile.TemporaryDirectory() as results:
         places = ["--config", HERE / "bench.yaml", "--plugin", plugin, "--results", results]
@@ -79,7 +79,7 @@ def gate(*words, plugin=HERE / "drill.py"):
 
 @contextmanager
 def neighbours(count):
-    """So many processes that stream through memory meanwhile."""
+    """Run this many processes that stream through memory meanwhile."""
     busy = [multiprocessing.Process(target=stream, daemon=True) for _ in range(count)]
     for process in busy:
         process.start()
@@ -102,7 +102,7 @@ def read(file):
 
 def summary():
     """The drills so far, as a Markdown table."""
-    rows = ["| drill | gates | verdicts | seconds a gate, median (longest) |", "| --- | --- | --- | --- |"]
+    rows = ["| drill | gates | verdicts | seconds per gate, median (longest) |", "| --- | --- | --- | --- |"]
     for name, lines in ((drill, read(HERE / f"{drill}.jsonl")) for drill in GATES):
         for what, found in groups(name, lines).items():
             verdicts = ", ".join(f"{count} {verdict}" for verdict, count in Counter(found).most_common())

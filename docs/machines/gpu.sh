@@ -1,23 +1,23 @@
 #!/bin/sh
-# Measure a GPU in some minutes, most valuable first: `make gpu`, or `PYTHON=python3 docs/machines/gpu.sh`.
+# Measure a GPU in a few minutes, most important first: `make gpu`, or `PYTHON=python3 docs/machines/gpu.sh`.
 #
-# It installs nothing and needs no network. It first says what the Python and the machine have and lack. Each
-# step then prints its table and keeps its runs in results/gpu. When the time is up, or on Ctrl-C, the step that
-# runs is interrupted and keeps what it has. The same command goes on where it stopped. To keep runs for good,
-# copy them to results/reference.
+# It installs nothing and needs no network. It first prints what this Python and machine have and lack. Each
+# step then prints its table and stores its runs in results/gpu. When the time is up, or on Ctrl-C, the running
+# step is interrupted and its results so far are stored. The same command then continues. To keep runs
+# permanently, copy them to results/reference.
 #
 # Environment: PYTHON (python3), SEQSWEEP (PYTHON and this checkout's cli.py), MINUTES (9), DEVICE (cuda),
-# BUDGET (250ms, of sampling a case), TIMEOUT (20s, of a step of a case), RESULTS (results/gpu).
-# Exit code: 0 all is measured, 1 something is left, 2 a step is refused, 5 the machine lacks something,
+# BUDGET (250ms of sampling per case), TIMEOUT (20s per step of a case), RESULTS (results/gpu).
+# Exit code: 0 everything is measured, 1 steps are left, 2 a step is refused, 5 the machine lacks something,
 # 130 after Ctrl-C.
 set -u
 here=$(dirname "$0")
 python=${PYTHON:-python3} device=${DEVICE:-cuda} results=${RESULTS:-results/gpu}
 budget=${BUDGET:-250ms} timeout=${TIMEOUT:-20s} minutes=${MINUTES:-9}
 seqsweep=${SEQSWEEP:-$python $here/../../cli.py}
-grace=15 # of the time, for a step that is interrupted to write what it has
-case $minutes in *[!0-9]* | '') echo "MINUTES=$minutes: give whole minutes, as in MINUTES=9" && exit 2 ;; esac
-[ $# -eq 0 ] || { echo "gpu.sh takes no arguments, only variables such as MINUTES=9: $*" && exit 2; }
+grace=15 # seconds for an interrupted step to write its results
+case $minutes in *[!0-9]* | '') echo "MINUTES=$minutes: use whole minutes, for example MINUTES=9" && exit 2 ;; esac
+[ $# -eq 0 ] || { echo "gpu.sh takes no arguments: $*; use variables, for example MINUTES=9" && exit 2; }
 [ "${seqsweep#*cli.py}" = "$seqsweep" ] || python=${seqsweep%% *}
 "$python" "$here/gpu_check.py" "$device" || exit
 mkdir -p "$results" || exit 5
@@ -26,11 +26,11 @@ left='' refused='' stopped=''
 trap 'stopped=1' INT
 
 go_on() {
-  echo "stopped; what was measured is in $results. To go on, give the same command again"
+  echo "stopped; the results so far are in $results. To continue, run the same command again"
   exit 130
 }
 
-step() { # NAME COMMAND...: the command until it is done or the time is up, begun or continued
+step() { # NAME COMMAND...: start or resume the command, until it is done or the time is up
   name=$1
   shift
   [ -e "$results/$name.done" ] && echo "$name: measured before" && return
@@ -41,14 +41,14 @@ step() { # NAME COMMAND...: the command until it is done or the time is up, begu
   resume=''
   [ -e "$results/$name.begun" ] && resume=--resume
   touch "$results/$name.begun"
-  # An interrupt, and not an end: what has been measured is written, and how to go on.
+  # Interrupt instead of terminate, so that the results so far are written.
   timeout --foreground --signal=INT --kill-after=$grace "$seconds" $seqsweep "$@" $resume \
     --device "$device" --results "$results" --budget "$budget" --timeout "$timeout"
   code=$?
   [ "$stopped" ] || [ $code = 130 ] && go_on
   case $code in
-  0 | 4) touch "$results/$name.done" ;; # 4: a case is incorrect, and its record says so
-  2) # refused: as there is nothing to resume, where a first try ended before it had a run
+  0 | 4) touch "$results/$name.done" ;; # 4: a case is incorrect; its record says why
+  2) # refused, for example because the first try ended before there was a run to resume
     rm -f "$results/$name.begun"
     if [ "$resume" ]; then step "$name" "$@"; else refused="$refused $name"; fi
     ;;
@@ -73,6 +73,6 @@ step rest run attention mla_bwd attention_bwd
 step decode run attention_decode --set dtype=bf16 $graphs
 
 echo
-[ "$refused" ] && echo "refused:$refused; the reason is above, after each" && exit 2
-[ "$left" ] && echo "left to measure:$left; to go on, give the same command again" && exit 1
-echo "all is measured: seqsweep show --results $results has the newest run, and runs lists them"
+[ "$refused" ] && echo "refused:$refused; each reason is printed above" && exit 2
+[ "$left" ] && echo "left to measure:$left; to continue, run the same command again" && exit 1
+echo "all steps are measured; seqsweep show --results $results prints the newest run, runs lists all"

@@ -1,11 +1,11 @@
-"""What this Python and this machine have for `make gpu`, and the commands that install what is missing.
+"""Report what this Python and this machine have for `make gpu`, and the commands that install the rest.
 
-It imports the standard library alone, and loads neither torch nor CUDA's driver. Its exit code is 5 where
-something is missing without which nothing is measured.
+It imports only the standard library, and loads neither torch nor CUDA's driver. The exit code is 5 if
+something is missing without which nothing can be measured.
 
     python3 docs/machines/gpu_check.py [cpu|cuda] [--packages]
 
-With --packages the machine may lack a GPU.
+With --packages the machine may have no GPU.
 """
 
 import platform
@@ -18,9 +18,9 @@ from importlib import metadata, util
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
-OPTIONAL = {  # package → (what is missing without it, what pip installs)
+OPTIONAL = {  # package → (what needs it, what pip installs)
     "jax": ("implementations in jax", "jax[cuda13]"),
-    "jaxlib": ("", "jax[cuda13]"),  # comes with jax
+    "jaxlib": ("", "jax[cuda13]"),  # installed with jax
     "triton": ("kernels in Triton", "triton"),
     "nvidia-ml-py": ("the GPU's clocks and throttling", "nvidia-ml-py"),
 }
@@ -35,7 +35,7 @@ def version_of(package: str) -> str:
 
 
 def requirements() -> dict[str, str]:
-    """Package → its requirement, as pyproject.toml has it for all implementations."""
+    """Package → its requirement in pyproject.toml, from the dependencies and the extras torch and jax."""
     import tomllib
 
     project = tomllib.loads(PROJECT.read_text())["project"]
@@ -56,7 +56,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def torch_cuda() -> str:
-    """The CUDA version that torch was built for, empty for a build without; torch itself is not imported."""
+    """The CUDA version that torch was built for, empty for a build without CUDA; does not import torch."""
     spec = util.find_spec("torch")
     if spec is None or spec.origin is None:
         return ""
@@ -64,7 +64,7 @@ def torch_cuda() -> str:
 
 
 def gpus() -> list[str]:
-    """`NVIDIA H100 80GB HBM3, 580.159.04, 81559 MiB` for each GPU; empty where there is no driver."""
+    """`NVIDIA H100 80GB HBM3, 580.159.04, 81559 MiB` for each GPU; empty if there is no driver."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
     try:
         done = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
@@ -74,10 +74,10 @@ def gpus() -> list[str]:
 
 
 def main(device: str, *, gpu: bool) -> int:
-    """Say what is there and what is missing; the exit code."""
+    """Print what is available and what is missing; return the exit code."""
     print(f"Python {platform.python_version()}, {sys.executable}")
     if sys.version_info < (3, 11):  # noqa: UP036 - this runs before anything is installed
-        print("missing: Python 3.11 or newer; name another, as in PYTHON=python3.12")
+        print("missing: Python 3.11 or newer; name another, for example PYTHON=python3.12")
         return 5
     needed = requirements()
     missing = [line for name, line in needed.items() if name not in OPTIONAL and not version_of(name)]
@@ -94,18 +94,18 @@ def main(device: str, *, gpu: bool) -> int:
 
     for name, line in needed.items():
         if (version := version_of(name)) and is_older(version, line):
-            print(f"note: {name} {version} is older than what is tried ({line})")
+            print(f"note: {name} {version} is older than the tested versions ({line})")
     wanted = {name: gives for name, gives in OPTIONAL.items() if gives[0] and not version_of(name)}
     if device == "cuda" and version_of("jax") and not plugins:
         wanted["jax-cuda13-plugin"] = ("jax on CUDA", "jax[cuda13]")
     for name, (gives, install) in wanted.items():
-        print(f"note: without {name} there are no figures of {gives}: {_pip(install)}")
+        print(f"note: without {name} there are no figures of {gives}; install it: {_pip(install)}")
 
     faults = []
     if missing:
-        faults.append(f"missing: {', '.join(missing)}: {_pip(*missing)}")
+        faults.append(f"missing: {', '.join(missing)}; install: {_pip(*missing)}")
     if device == "cuda" and version_of("torch") and not cuda:
-        faults.append(f"missing: torch with CUDA: {_pip('--force-reinstall', 'torch')}")
+        faults.append(f"missing: torch with CUDA; install: {_pip('--force-reinstall', 'torch')}")
     if gpu and not here:
         faults.append("missing: an NVIDIA GPU with its driver; DEVICE=cpu tries the steps without one")
     print(*faults, sep="\n", end="\n" if faults else "")
@@ -121,6 +121,6 @@ def _pip(*packages: str) -> str:
 if __name__ == "__main__":
     named = [word for word in sys.argv[1:] if word != "--packages"] or ["cuda"]
     if named not in (["cpu"], ["cuda"]):
-        print(f"unknown device {shlex.join(named)}: name cpu or cuda")
+        print(f"unknown device {shlex.join(named)}; use cpu or cuda")
         sys.exit(2)
     sys.exit(main(named[0], gpu=named == ["cuda"] and "--packages" not in sys.argv))

@@ -1,7 +1,7 @@
 #!/bin/bash
 #SBATCH --array=1-8
 #SBATCH --exclusive
-# One shard a task, each alone on its node; what it measures goes to the shared folder when it is done.
+# One shard per task, each on its own node. Its results are copied to the shared folder when it ends.
 # Submit with: sbatch docs/machines/slurm.sh attention topk
 set -eu
 shared=${SEQSWEEP_SHARED:-results/shards}

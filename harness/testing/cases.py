@@ -1,4 +1,4 @@
-"""Cases of one's own callable in a test: `check` holds it to its family, `measure` also times it."""
+"""Cases of your own callable in a test: `check` compares it with its family, `measure` also times it."""
 
 import shlex
 import shutil
@@ -21,28 +21,29 @@ COMPARED = {"whole": "the whole result compared", "rows": "sampled rows compared
 
 
 def failures(record: Record, named: Collection[str] = ()) -> list[str]:
-    """Why a case does not pass, in sentences; none where it does. A check that was `named` has to run.
+    """Reasons why a case does not pass; empty if it passes. A check that was `named` has to run.
 
-    A case that is incorrect as its implementation declares passes; one that nothing was judged of does not.
+    A case that is incorrect as declared by its implementation passes. A case whose result was not checked
+    does not.
     """
     sentences: list[str] = []
     if record.status not in {"ok", "incorrect"} or (record.status == "incorrect" and not record.expected):
         sentences.append(f"{record.status}: {record.reason}")
     elif record.correctness is None:
-        sentences.append("nothing was judged")
+        sentences.append("the result was not checked")
     elif record.expected and record.correctness.passed:
-        sentences.append("declared to be incorrect here, but it is right")
+        sentences.append("marked `expect=…` but passes its contract; remove the marker")
     sentences += [_describe_check(checked) for checked in record.checks if checked.unexpected]
     ran = {checked.check for checked in record.checks}
     if record.status == "ok":
-        sentences += [f"check {name} does not concern this case" for name in sorted({*named} - ran)]
+        sentences += [f"check {name} does not apply to this case" for name in sorted({*named} - ran)]
     return sentences
 
 
 def describe_failures(
     records: Sequence[Record], named: Collection[str], command: Sequence[str], folder: Path
 ) -> str:
-    """The message of a failed test; empty where every case passes. `folder` is that of the run."""
+    """The message of a failed test; empty if every case passes. `folder` is the run's folder."""
     failed = [(record, sentences) for record in records if (sentences := failures(record, named))]
     if not failed:
         return ""
@@ -54,17 +55,17 @@ def describe_failures(
             what = f"  contract {verdict.contract}, {COMPARED[verdict.coverage]}"
             lines.append(f"{what}: {figures(verdict.figures)}")
         if record.crash_file:
-            lines.append(f"  what it printed: {folder / record.crash_file}")
+            lines.append(f"  output of the process: {folder / record.crash_file}")
     lines += ["", f"again: {shlex.join(command)}", f"records: {folder}"]
     return "\n".join(f"{line[: len(line) - len(line.lstrip())]}{clean_line(line)}" for line in lines)
 
 
 def _describe_check(checked: Checked) -> str:
     what = checked.reason or figures(checked.figures)
-    return f"check {checked.check}: {what} (it answers: {checked.objection})"
+    return f"check {checked.check}: {what} (objection: {checked.objection})"
 
 
-CALLABLE = ("framework", "semantics", "plugins")  # keywords that say what the target is
+CALLABLE = ("framework", "semantics", "plugins")  # keywords that describe the target
 
 
 def check(
@@ -76,28 +77,28 @@ def check(
     results: str | Path | None = None,
     **keywords: Any,
 ) -> list[Record]:
-    """Hold a callable to its family's contract and checks, in processes of their own, without a clock.
+    """Check a callable against its family's contract and checks, in separate processes, without timing.
 
-    `target` is a builder under `@implementation` (with `options={…}`); or the name of a registered one, those
-    of the files `plugins=[…]` included; or a plain callable that takes the family's inputs by name, with
-    `family`, `framework=` (jax, torch or numpy) and `semantics=` (none: the family's first). A callable
-    stands at the top level of a file.
+    `target` is one of: a builder with `@implementation` (with `options={…}`); the name of a registered
+    implementation, including those in the files `plugins=[…]`; or a plain callable that takes the family's
+    inputs by name, with `family`, `framework=` (jax, torch or numpy) and `semantics=` (default: the family's
+    first). A callable must be at the top level of a file.
 
-    `seq` is a length in elements, or several. Other keywords are keys of a suite in bench.yaml: the family's
-    fields, each one value or several; `mode` ("fwd") and `device` ("cpu"); settings (`seed`, `timeout="60s"`,
-    `memory="4GiB"`, `threads`). What is left out has its default, for no bench.yaml is read. `checks` are all
-    of the family's (True), none, or those named.
+    `seq` is one or several lengths in elements. Other keywords are keys of a suite in bench.yaml: the
+    family's fields, each with one or several values; `mode` ("fwd") and `device` ("cpu"); settings (`seed`,
+    `timeout="60s"`, `memory="4GiB"`, `threads`). Omitted keywords have their defaults, because no bench.yaml
+    is read. `checks` are all of the family's (True), none (False), or the named ones.
 
-    Returns a record per case. AssertionError names every case that is not as its family says, was not judged
-    (out of memory, a crash, a refusal), or fails a check. UsageError for what does not exist, MachineError
-    where the machine refuses. Runs are stored below `results`; without it in a temporary folder, which stays
-    after a failure alone.
+    Returns one record per case. AssertionError names every case that differs from what its family requires,
+    was not checked (out of memory, a crash, a refusal), or fails a check. UsageError for unknown names,
+    MachineError if the machine refuses. Runs are stored in `results`; by default in a temporary folder, which
+    is deleted unless a case fails.
     """
     __tracebackhide__ = True
     try:
         records, message = _run("check", target, family, checks, results, {"seq": seq, **keywords})
     except SeqsweepError as error:
-        raise type(error)(str(error)) from None  # the test's line is its place, not one of this program's
+        raise type(error)(str(error)) from None  # the place is the test's line, not a line of this program
     if message:
         raise AssertionError(message)
     return records
@@ -111,13 +112,13 @@ def measure(
     results: str | Path | None = None,
     **keywords: Any,
 ) -> Record:
-    """Measure one case as `seqsweep run` does, and return its record, whatever became of it.
+    """Measure one case as `seqsweep run` does, and return its record, whatever its status.
 
-    Arguments are those of :func:`check`, each with one value; settings are also `budget="500ms"` (of
-    sampling; 4 s) and `precision="5%"`. `record.timing` has seconds per call (`median_s`, and the 95 % bounds
-    `low_s` and `high_s` over rounds), and is None unless the contract was passed; `record.status` and
-    `record.reason` say why. `record.static["host"]` has what the compiler plans, in bytes and operations.
-    It waits until no other benchmark holds the device. UsageError and MachineError as in `check`.
+    Arguments are those of :func:`check`, each with one value; additional settings are `budget="500ms"` (of
+    sampling; default 4 s) and `precision="5%"`. `record.timing` has seconds per call (`median_s`, and the 95
+    % bounds `low_s` and `high_s` over rounds), and is None unless the contract is passed; `record.status` and
+    `record.reason` say why. `record.static["host"]` has the compiler's plan, in bytes and operations. Waits
+    until no other benchmark uses the device. UsageError and MachineError as in `check`.
     """
     __tracebackhide__ = True
     try:
@@ -135,7 +136,7 @@ def _run(
     results: str | Path | None,
     keywords: dict[str, Any],
 ) -> tuple[list[Record], str]:
-    """The records of the cases that a test asks for, and what it says where it fails."""
+    """The records of the cases that a test requests, and the message if it fails."""
     with ExitStack() as stack:
         home = Path(results or tempfile.mkdtemp(prefix="seqsweep-")).absolute()
         if results is None:
@@ -149,7 +150,7 @@ def _run(
         named = wanted or ()
         command = command_of(verb, found, schedule, keywords, named)
         request = Request(schedule, found.catalog, home, command, verb, checks=wanted, wait=verb == "run")
-        # On standard error, which pytest shows where a test fails.
+        # To standard error, which pytest shows if a test fails.
         with closing(Progress(len(schedule.groups), TextConsole(stderr=True))) as progress:
             done = conduct(request, progress)
             if done.interrupted:

@@ -1,4 +1,4 @@
-"""The target of a test as a schedule: its callable in the catalog, and its keywords as those of a suite."""
+"""The target of a test as a schedule: its callable in the catalog, and its keywords as a suite's keys."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -63,14 +63,14 @@ def _write(folder: Path, target: Any, path: list[str], adapter: str = "") -> Pat
 
 
 def _source_of(target: Any) -> tuple[Path, str]:
-    """(file, name) of a callable or an implementation. UsageError where no other process could import it."""
+    """(file, name) of a callable or an implementation. UsageError if another process could not import it."""
     function = target.builder if isinstance(target, Implementation) else target
     name = getattr(function, "__qualname__", None) or repr(function)
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     file = getattr(module, "__file__", None)
     if file is None or getattr(module, name, None) is not target:
         raise UsageError(
-            f"{name}: a case runs in a process of its own, which imports it by file and name; "
+            f"{name}: a case runs in a separate process, which imports it by file and name; "
             "define it at the top level of a file"
         )
     return Path(file).resolve(), name
@@ -78,12 +78,12 @@ def _source_of(target: Any) -> tuple[Path, str]:
 
 Target = Implementation | Callable[..., Any] | str
 Values = Value | Sequence[Value]
-KEYS = ("mode", "device", *known_settings.NAMES)  # of a suite, beside the family's fields
+KEYS = ("mode", "device", *known_settings.NAMES)  # of a suite, in addition to the family's fields
 
 
 @dataclass(frozen=True)
 class TargetInfo:
-    """The implementation that a test names: `options` in its name, `plugins` for a command line of it."""
+    """The implementation that a test names: `options` are in its name, `plugins` go on its command line."""
 
     catalog: Catalog
     implementation: str
@@ -115,7 +115,7 @@ def find_target(
         written, name, home = write_import(folder, target), target.name, family or family_of(target).name
     elif not family or not framework:
         raise UsageError(
-            "a callable without @implementation needs its family and its framework, as in "
+            "a callable without @implementation needs family= and framework=, for example "
             'check(f, "mask", framework="jax", semantics="exact", seq=4096)'
         )
     else:
@@ -127,9 +127,9 @@ def find_target(
 
 
 def plan_cases(target: TargetInfo, options: Mapping[str, Value], keywords: Mapping[str, Values]) -> Schedule:
-    """The schedule of one suite, with these keywords as its keys: every combination of the fields' values.
+    """The schedule of one suite with these keywords as its keys: all combinations of the fields' values.
 
-    UsageError, with the nearest name, for an unknown keyword, and for a value that does not fit.
+    UsageError, with the nearest name, for an unknown keyword; UsageError for a value that does not fit.
     """
     family, where = target.family, target.implementation
     fields = [family.field(name).name for name in keywords if name not in KEYS]
@@ -143,7 +143,7 @@ def plan_cases(target: TargetInfo, options: Mapping[str, Value], keywords: Mappi
 
 
 def check_ids(target: TargetInfo, checks: bool | str | Sequence[str]) -> tuple[str, ...] | None:
-    """The checks to make, as `family/name`; None for all. UsageError for one that does not exist."""
+    """The checks to run, as `family/name`; None for all. UsageError for an unknown check."""
     if isinstance(checks, bool):
         return None if checks else ()
     family = target.family
@@ -157,7 +157,7 @@ def check_ids(target: TargetInfo, checks: bool | str | Sequence[str]) -> tuple[s
 def command_of(
     verb: str, target: TargetInfo, schedule: Schedule, keywords: Mapping[str, Values], checks: Sequence[str]
 ) -> list[str]:
-    """The command line that asks the same of the same code, whatever the bench.yaml beside it says."""
+    """The command line that runs the same cases of the same code, independent of any bench.yaml."""
     (suite,) = schedule.suites
     (name,) = suite.implementations
     flags = [("--plugin", plugin) for plugin in target.plugins]
@@ -171,7 +171,7 @@ def command_of(
 
 
 def _node(where: str, values: Values) -> Node:
-    """One value or several, as bench.yaml would have them written."""
+    """One value or several, written as in bench.yaml."""
     if isinstance(values, Sequence) and not isinstance(values, str):
         return Listing(where, tuple(Scalar.from_text(where, canonical(value)) for value in values))
     return Scalar.from_text(where, canonical(values))

@@ -1,1 +1,1 @@
-"""Causal attention over long sequences: dense, and the sparse forms that stand in for it."""
+"""Causal attention over long sequences: dense attention, and sparse forms that replace it."""

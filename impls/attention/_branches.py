@@ -1,9 +1,8 @@
-"""The three branches of native sparse attention, each for a step: consecutive tiles of queries.
+"""The three branches of native sparse attention, each for one step: consecutive tiles of queries.
 
-Queries are [b, span, heads, d], as are results; `first` is the first query's position. Masks are
-additive and in the queries' dtype: of a boolean one torch makes just that, in two passes over all
-keys, most of which nothing hides. Gathered keys, values and masks are not saved for the backward,
-which makes them again.
+Queries and results are [b, span, heads, d]; `first` is the first query's position. Masks are additive and in
+the queries' dtype: torch would convert a boolean mask to this, in two passes over all keys, most of which
+nothing hides. Gathered keys, values and masks are not saved for the backward, which makes them again.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from harness import stage
 
 from .workload import AttentionWorkload
 
-WINDOW_ROWS = 64  # queries that share a window's keys: each reads up to so many masked keys
-VECTOR = 16  # keys of a window are a multiple of it: the CPU's kernels are slower over 575 than over 576
+WINDOW_ROWS = 64  # queries that share a window's keys: each reads at most so many masked keys
+VECTOR = 16  # keys of a window are a multiple of it: the CPU's kernels are slower for 575 than for 576
 
 
 def attend_compressed(w: AttentionWorkload, query: Any, first: int, means: Any, *, skip: bool = True) -> Any:
-    """Query t reads the mean of block j iff j·block ≤ t: also that of its own, unfinished block.
+    """Query t reads the mean of block j iff j·block ≤ t, including that of its own, unfinished block.
 
     `means` are keys and values [b, blocks, kv_heads, d]; heads that share a key head read one copy. Blocks
-    that begin behind the last query are skipped, or else visited and masked.
+    that begin after the last query are either skipped, or visited and masked.
     """
     import torch
     from torch.nn.functional import scaled_dot_product_attention
@@ -60,13 +59,13 @@ def attend_selected(
     distinct: bool = True,
     canvas: Any = None,
 ) -> Any:
-    """Every query reads the picked blocks of its tile up to its own position, each block once.
+    """Every query reads its tile's selected blocks up to its own position, each block once.
 
-    `tables` hold keys and values, a row per batch, key head and block; `picks` [b·heads, tiles, count]
-    are blocks, −1 for none; `stride` is the distance of a block's elements in tokens. A query that
-    sees nothing reads the earliest key, so that no softmax is empty, and its result is set to 0.
-    `distinct`: no block is picked twice, so no pick is missing once a tile sees as many blocks as are
-    picked. `canvas` is a mask of zeros that the steps share: all of them draw over the same last columns.
+    `tables` has keys and values, a row per batch, key head and block. `picks` [b·heads, tiles, count] are
+    blocks, −1 for none. `stride` is the distance of a block's elements in tokens. A query that sees nothing
+    reads the earliest key, so that no softmax is empty, and its result is set to 0. `distinct`: no block is
+    picked twice, so no pick is missing once a tile sees as many blocks as are picked. `canvas` is a mask of
+    zeros that the steps share: all of them overwrite the same last columns.
     """
     import torch
     from torch.nn.functional import scaled_dot_product_attention
@@ -78,7 +77,7 @@ def attend_selected(
     tiles = query.unflatten(1, (-1, w.tile)).permute(0, 3, 1, 2, 4).flatten(0, 1)
     head = torch.arange(tiles.shape[0], device=query.device) // (w.heads // w.kv_heads)
     count = tables[0].shape[0] // (tiles.shape[0] // (w.heads // w.kv_heads))
-    # A missing pick fetches block 0; its positions, behind every query, keep the mask closed over it.
+    # A missing pick fetches block 0; its positions are after every query, so the mask hides it.
     rows = (head[:, None, None] * count + picks.masked_fill(picks == none, 0)).flatten()
     chosen = picks.shape[-1]
     shape = (*tiles.shape[:3], chosen * size)
@@ -108,7 +107,7 @@ def attend_selected(
         k, v = (fetch(table) for table in tables)
     with stage("mask"):
         mask = draw()
-    # An id is one tensor's only while it lives; these three outlive the context.
+    # An id identifies a tensor only while it lives; these three outlive the context.
     factories = {id(k): partial(fetch, tables[0]), id(v): partial(fetch, tables[1]), id(mask): draw}
     with _recompute_in_backward(factories):
         result = scaled_dot_product_attention(tiles, k, v, attn_mask=mask)
@@ -120,8 +119,8 @@ def attend_selected(
 def attend_window(w: AttentionWorkload, query: Any, first: int, near: Any) -> Any:
     """Query t reads keys t − window + 1 … t.
 
-    `near` are pieces of keys and of values [b, tokens, kv_heads, d] that end with the last query's.
-    Some queries of all heads that share a key head read one stretch of keys together.
+    `near` are pieces of keys and of values [b, tokens, kv_heads, d] that end with the last query's. Some
+    queries of all heads that share a key head read one range of keys together.
     """
     import torch
     from torch.nn.functional import pad, scaled_dot_product_attention
@@ -155,7 +154,7 @@ def attend_window(w: AttentionWorkload, query: Any, first: int, near: Any) -> An
 
 
 def gated_sum(branches: Sequence[Any], gates: Any) -> Any:
-    """The branches times their gates [b, span, heads, 3], or a third of each, added in one array."""
+    """The branches times their gates [b, span, heads, 3], or a third of each, summed in one array."""
     import torch
 
     wide = torch.promote_types(branches[0].dtype, torch.float32)
@@ -167,9 +166,9 @@ def gated_sum(branches: Sequence[Any], gates: Any) -> Any:
 
 
 def branch_by_branch(branches: Any, steps: Any, shares: Any, *, in_place: bool) -> Any:
-    """The gated sum [b, queries, heads, d], in f32 at least; each branch makes all steps before the next.
+    """The gated sum [b, queries, heads, d], in f32 at least; each branch makes all steps before the next one.
 
-    `in_place` adds what a branch gives to one array; else each has an array of its own until all are there.
+    `in_place` adds a branch's results to one array; otherwise each has its own array until all are computed.
     """
     import torch
 
@@ -194,7 +193,7 @@ def branch_by_branch(branches: Any, steps: Any, shares: Any, *, in_place: bool) 
 
 
 def weighted_steps(branch: Any, at: int, steps: Iterable[Any], shares: Any) -> Iterator[Any]:
-    """What a branch, the `at`-th, gives in each step times its gates, or a third of it, in f32 at least."""
+    """The results of branch `at` in each step times its gates, or a third of them, in f32 at least."""
     import torch
 
     for step, share in zip(steps, shares, strict=True):
@@ -211,7 +210,7 @@ def table(x: Any, size: int) -> Any:
 
 
 def pad_to_multiple(x: Any, size: int) -> Any:
-    """[b, n, …] with zeros behind it, up to a multiple of `size`; no query may read them."""
+    """[b, n, …] with zeros after it, up to a multiple of `size`; no query may read them."""
     import torch
 
     rest = -x.shape[1] % size
@@ -219,9 +218,9 @@ def pad_to_multiple(x: Any, size: int) -> Any:
 
 
 def block_means(x: Any, size: int, dtype: Any = None, lengths: Any = None) -> Any:
-    """Means of blocks of n, [b, blocks, kv_heads, d]; the last one's over the tokens that it has.
+    """Means of blocks of n, [b, blocks, kv_heads, d]; that of the last block is over the tokens that it has.
 
-    `lengths` are those of a batch's sequences, behind which there are zeros.
+    `lengths` are those of a batch's sequences, which are followed by zeros.
     """
     import torch
 
@@ -240,8 +239,8 @@ def block_means(x: Any, size: int, dtype: Any = None, lengths: Any = None) -> An
 def _recompute_in_backward(factories: Mapping[int, Callable[[], Any]]) -> Any:
     """A context in which a backward saves, for tensors of these ids, only the functions that make them.
 
-    The CPU's kernel saves the very tensors it is given; other kernels may save copies in another layout,
-    which are not recognised here.
+    The CPU's kernel saves exactly the tensors that it is given. Other kernels may save copies in another
+    layout, which are not recognised here.
     """
     from torch.autograd.graph import saved_tensors_hooks
 
@@ -252,15 +251,15 @@ def _recompute_in_backward(factories: Mapping[int, Callable[[], Any]]) -> Any:
 
 
 def _overlap_count(tile: int, width: int) -> int:
-    """How many blocks of `width` tokens a tile can hold tokens of."""
+    """How many blocks of `width` tokens can include tokens of one tile."""
     if width % tile == 0:
         return 1
-    # Where neither divides the other, a tile may begin with a block's last token.
+    # If neither divides the other, a tile may begin with a block's last token.
     return tile // width if tile % width == 0 else (tile - 1) // width + 2
 
 
 def _hidden_mask(query: Any, hidden: Any, out: Any = None) -> Any:
-    """−inf where something is hidden, in the queries' dtype."""
+    """−inf for hidden pairs, in the queries' dtype."""
     import torch
 
     return torch.where(hidden, query.new_full((), -torch.inf), query.new_zeros(()), out=out)

@@ -1,16 +1,16 @@
-"""The least work of each semantics' forward, counted from what it declares to be attended.
+"""Minimum work of each semantics' forward, counted from what its definition attends to.
 
-A query and key that meet cost 4 `head_dim` FLOPs in each head: a product for the score, one for the
-sum. Dense causal attention has N (N + 1) / 2 such pairs, since a query meets its own key, and so
-2 N (N + 1) H D FLOPs. A semantics' ideal ratio is that by its own FLOPs;
-below a few thousand tokens three branches meet more keys than one, and the ratio is less than 1.
-A selection is counted as the most distinct tokens it can hold up to the query: which blocks it
-picks, and so how many of their tokens come later, is data. Bytes: inputs read once, result written
-once. Packed sequences have the sum of theirs; none where lengths are drawn with the inputs.
+A pair of a query and a key costs 4 `head_dim` FLOPs in each head: one product for the score, one for the sum.
+Dense causal attention has N (N + 1) / 2 pairs, since a query sees its own key, and so 2 N (N + 1) H D FLOPs.
+A semantics' ideal speedup is that number divided by its own FLOPs. Below a few thousand tokens three branches
+have more pairs than dense attention, and the ratio is less than 1. A selection is counted as the most
+distinct tokens it can have up to the query. Which blocks it picks, and so how many of their tokens are later
+than the query, depends on data. Bytes: inputs read once, result written once. Packed sequences have the sum
+of theirs; None if lengths are drawn with the inputs.
 
-The hand count beside MSLK #296's tables, which is not that pull request's, grants each query the full
-width of selection and window from the first token on: width²/2 pairs more than there are, at 64K tokens
-one per cent above these. For sparse compression it also counts means that lie after their query.
+The hand count given with MSLK #296's tables, which is not from that pull request, counts the full width of
+selection and window for each query from the first token on. That is width²/2 pairs more than there are, at
+64K tokens one per cent above these. For sparse compression it also counts means that come after their query.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def of_documents(cost: Callable[[AttentionWorkload], Cost]) -> Callable[[AttentionWorkload], Cost]:
-    """The cost of packed documents whose lengths are known: the sum of each alone, where they are."""
+    """The cost of packed documents with known lengths: the sum over the documents; None if unknown."""
 
     def packed_cost(w: AttentionWorkload) -> Cost:
         whole = cost(w)
@@ -48,33 +48,33 @@ def dense_cost(w: AttentionWorkload) -> Cost:
 
 
 def mslk_cost(w: AttentionWorkload) -> Cost:
-    """Query t meets the means of blocks 0 … t // block, `selected` blocks and `window` keys."""
+    """Query t sees the means of blocks 0 … t // block, `selected` blocks and `window` keys."""
     pairs = _means(w, w.seq) + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window)
     return _cost(w, pairs, tile_scoring(w))
 
 
 def sparse_compressed_cost(w: AttentionWorkload) -> Cost:
-    """As `mslk_cost`, but at most `compressed_selected` groups of means; scores are those of all means."""
+    """Like `mslk_cost`, but at most `compressed_selected` groups of means; all means are scored."""
     means = _means(w, w.compressed_selected * w.compressed_block * w.block)
     pairs = means + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window)
     return _cost(w, pairs, tile_scoring(w))
 
 
 def upstream_cost(w: AttentionWorkload) -> Cost:
-    """As `mslk_cost`, but a block is at least the kernel's, and the window has one key more."""
+    """Like `mslk_cost`, but a block is at least the kernel's, and the window has one key more."""
     selected = w.selected * max(w.block, KERNEL_BLOCK)
     pairs = _means(w, w.seq) + _last(w.seq, selected) + _last(w.seq, w.window + 1)
     return _cost(w, pairs, tile_scoring(w))
 
 
 def fla_cost(w: AttentionWorkload) -> Cost:
-    """As `paper_cost`, with compression blocks of `block` that do not overlap."""
+    """Like `paper_cost`, with compression blocks of `block` that do not overlap."""
     means = _steps(max(0, w.seq - w.block + 1), w.block)
     return _cost(w, means + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window))
 
 
 def paper_cost(w: AttentionWorkload) -> Cost:
-    """The probabilities of the compression blocks select, and nothing else scores."""
+    """The probabilities of the compression blocks select, so there are no other scores."""
     length, stride = w.compression
     complete = max(0, w.seq - length + 1)  # queries that see a whole compression block
     pairs = _steps(complete, stride) + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window)
@@ -82,17 +82,17 @@ def paper_cost(w: AttentionWorkload) -> Cost:
 
 
 def given_cost(w: AttentionWorkload) -> Cost:
-    """Query t meets the tokens of `selected` blocks."""
+    """Query t sees the tokens of `selected` blocks."""
     return _cost(w, _last(w.seq, w.selected * w.block))
 
 
 def newest_cost(w: AttentionWorkload) -> Cost:
-    """The last tokens alone meet all keys up to their own; it is dense attention's own count."""
+    """Only the last tokens have queries, which see all keys up to their own: dense attention's own count."""
     return _of_newest(w, visible_pairs(w), w.seq)
 
 
 def newest_paper_cost(w: AttentionWorkload) -> Cost:
-    """The last token alone meets every mean, `selected` blocks and `window` keys, and reads no others."""
+    """Only the last token has a query, which sees every mean, `selected` blocks and `window` keys."""
     length, stride = w.compression
     means = max(0, (w.seq - length) // stride + 1)
     keys = means + min(w.seq, w.selected * w.block) + min(w.seq, w.window)
@@ -107,7 +107,7 @@ def _of_newest(w: AttentionWorkload, pairs: int, keys: int) -> Cost:
 
 
 def dsa_cost(w: AttentionWorkload) -> Cost:
-    """Query t meets `topk` tokens, and its indexer all of them: a product and a weight in each head."""
+    """Query t sees `topk` tokens, and its indexer sees all: a product and a weight in each head."""
     scored = w.batch * w.indexer_heads * 2.0 * (w.indexer_dim + 1) * visible_pairs(w)
     attended = _cost(w, _last(w.seq, w.topk))
     return attended if attended.flops is None else replace(attended, flops=attended.flops + scored)
@@ -124,7 +124,7 @@ def _cost(w: AttentionWorkload, pairs: float, scoring: float = 0.0) -> Cost:
 
 
 def _nbytes(w: AttentionWorkload) -> int:
-    """q, k, v and the result, gates, an indexer's three, and where sequences are cut."""
+    """q, k, v and the result, gates, an indexer's three inputs, and sequence boundaries."""
     read = [Array((w.batch, w.seq, 2 * (w.heads + w.kv_heads), w.head_dim), w.dtype)]
     if w.gated:
         read.append(Array((w.batch, w.seq, w.heads, 3), w.dtype))
@@ -137,7 +137,7 @@ def _nbytes(w: AttentionWorkload) -> int:
 
 
 def _means(w: AttentionWorkload, width: int) -> float:
-    """Pairs of a query and a block mean: of t // block + 1 blocks, the last `width` tokens' at most."""
+    """Pairs of a query and a block mean: t // block + 1 blocks, at most those of the last `width` tokens."""
     return _steps(w.seq, w.block) - _steps(max(0, w.seq - width), w.block)
 
 
@@ -148,19 +148,19 @@ def _steps(seq: int, block: int) -> float:
 
 
 def visible_pairs(w: AttentionWorkload) -> int:
-    """Pairs of a query and a key that it sees, its own included; the queries are those of the last tokens."""
+    """Pairs of a query and a key that it sees, including its own; only the last tokens have queries."""
     hidden = w.query_count * (w.query_count - 1) // 2 if w.causal else 0
     return w.query_count * w.seq - hidden
 
 
 def _last(seq: int, width: int) -> float:
-    """Pairs when every query meets the last `width` keys up to its own."""
+    """Pairs if every query sees the last `width` keys up to its own."""
     full = max(0, seq - width)
     short = seq - full
     return full * width + short * (short + 1) / 2
 
 
 def tile_scoring(w: AttentionWorkload) -> float:
-    """Scores of tiles and the blocks that begin before a tile's end."""
+    """Scores of tiles with the blocks that begin before a tile's end."""
     tiles, blocks = -(-w.seq // w.tile), -(-w.seq // w.block)
     return sum(min(blocks, -(-(i + 1) * w.tile // w.block)) for i in range(tiles))

@@ -1,4 +1,4 @@
-"""Inputs of attention: queries, keys, values and what a form reads beside them."""
+"""Inputs of attention: queries, keys, values and the additional inputs of a sparse form."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .workload import AttentionWorkload
 def refuse(w: AttentionWorkload) -> None:
     """Raise :class:`Unsupported` for what no stage defines, naming the field."""
     if w.heads % w.kv_heads:
-        raise Unsupported(f"heads {w.heads} is no multiple of kv_heads {w.kv_heads}; choose one that is")
+        raise Unsupported(f"heads {w.heads} is not a multiple of kv_heads {w.kv_heads}; choose a multiple")
     if w.varlen and w.batch != 1:
         raise Unsupported(f"varlen packs sequences into one row, not into batch {w.batch}; use batch 1")
     if w.varlen and w.cuts == "60_40" and w.segments != 2:
         raise Unsupported(f"cuts=60_40 packs two sequences, not {w.segments}; use segments=2")
     if w.varlen and w.sequences > w.seq:
-        raise Unsupported(f"seq {w.seq} cannot hold {w.segments} segments; use a longer seq")
+        raise Unsupported(f"seq {w.seq} is too short for {w.segments} segments; use a longer seq")
     if w.lengths != "uniform" and not w.varlen:
-        raise Unsupported(f"lengths={w.lengths} is of packed documents; use varlen=true")
+        raise Unsupported(f"lengths={w.lengths} needs packed documents; use varlen=true")
 
 
 def shapes(w: AttentionWorkload) -> Shapes:
@@ -42,9 +42,9 @@ def shapes(w: AttentionWorkload) -> Shapes:
 
 
 def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
-    """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut where `cuts` says.
+    """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut as `cuts` says.
 
-    Documents of real lengths stand in a drawn order; a row's padding is last. Queries and keys are then
+    Documents of real lengths are in random order, with a row's padding last. Queries and keys are then
     related as :func:`relate` says.
     """
     import numpy as np

@@ -1,4 +1,4 @@
-"""Inputs by stage: given blocks, or a cache, of one query with its block means; the others' elsewhere."""
+"""Inputs of stages with given blocks, or with one query and a cache with block means."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def shapes(w: AttentionWorkload) -> Shapes:
     if w.stage not in PAPER_STAGES:
         return of_others.shapes(w)
     if w.heads % w.kv_heads:
-        raise Unsupported(f"heads {w.heads} is no multiple of kv_heads {w.kv_heads}; choose one that is")
+        raise Unsupported(f"heads {w.heads} is not a multiple of kv_heads {w.kv_heads}; choose a multiple")
     if w.varlen or not w.causal:
-        raise Unsupported(f"stage={w.stage} is of one causal sequence; use varlen=false and causal=true")
+        raise Unsupported(f"stage={w.stage} takes one causal sequence; use varlen=false and causal=true")
     if w.query_count > w.seq:
-        raise Unsupported(f"queries {w.queries} are more than the {w.seq} tokens; use fewer or a longer seq")
+        raise Unsupported(f"queries {w.queries} exceed the {w.seq} tokens; use fewer queries or a longer seq")
     query = Array((w.batch, w.query_count, w.heads, w.head_dim), w.dtype)
     key = Array((w.batch, w.seq, w.kv_heads, w.head_dim), w.dtype)
     arrays = {"q": query, "k": key, "v": key}
@@ -38,10 +38,10 @@ def shapes(w: AttentionWorkload) -> Shapes:
 
 
 def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
-    """Normal q, k, v, and gates as a sigmoid of normals. Means are of the rounded keys and values, rounded.
+    """Normal q, k, v, and gates as a sigmoid of normals. Means of the rounded keys and values, rounded.
 
-    Picks are distinct blocks that begin no later than the query, each choice as likely as any other; −1 where
-    there are fewer.
+    Picks are distinct blocks that begin no later than the query, each choice equally likely; −1 if there are
+    fewer.
     """
     import numpy as np
 
@@ -67,7 +67,7 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
 
 
 def complete(w: AttentionWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """With the block means of captured keys and values; lengths must begin at 0, ascend, and end at `seq`."""
+    """Add the block means of captured keys and values; lengths must begin at 0, ascend, and end at `seq`."""
     import numpy as np
 
     cuts = arrays.get("cu_seqlens")
@@ -86,13 +86,13 @@ def _both_means(w: AttentionWorkload, arrays: Mapping[str, Any]) -> dict[str, An
 
 
 def _means(w: AttentionWorkload) -> int:
-    """Whole compression blocks of the cache."""
+    """Number of whole compression blocks of the cache."""
     length, stride = w.compression
     return max(0, (w.seq - length) // max(stride, 1) + 1)
 
 
 def _mean(w: AttentionWorkload, x: Any) -> Any:
-    """Of every compression block, [b, blocks, kv_heads, d]."""
+    """The mean of every compression block, [b, blocks, kv_heads, d]."""
     import numpy as np
 
     length, stride = w.compression

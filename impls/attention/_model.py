@@ -1,6 +1,7 @@
-"""A model's attention by its publisher's fields: heads, their width, and the blocks of one that selects them.
+"""A model's attention from its publisher's fields: heads, their width, and its selected blocks, if any.
 
-Of a model without selection the sparse forms keep the suite's own blocks: what they would save in its step.
+For a model without selection the sparse forms use the suite's own blocks: what they would save in the model's
+step.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from harness import Model, ModelWorkload, Phase, Unsupported
 
 
 def of_model(model: Model, phase: Phase) -> ModelWorkload:
-    """Heads of queries divide over devices, heads of keys do so or are replicated."""
+    """Query heads are divided over devices; key heads are divided or replicated."""
     fields = model.fields
     _refuse(model)
     sparse = fields.get("sparse_attention_config")
@@ -38,7 +39,7 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
         key_heads=("kv_heads",),
         longest=fields.get("attention_chunk_size"),
         semantics={"decode": ("decode", "nsa_paper_decode"), "chunk": ("chunk",)}.get(phase.name, ()),
-        note="the model reads the selected blocks alone, without the other branches of nsa forms"
+        note="the model reads only the selected blocks, without the other branches of nsa forms"
         if sparse
         else "",
     )
@@ -47,10 +48,10 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
 def _refuse(model: Model) -> None:
     fields = model.fields
     if "kv_lora_rank" in fields:
-        raise Unsupported("it attends latents, whose keys are wider than the values; the family mla does so")
+        raise Unsupported("it attends to latents, whose keys are wider than the values; use the family mla")
     if model.compression:
-        raise Unsupported("all keys beyond its window are compressed, and one is key and value at once")
+        raise Unsupported("all keys beyond its window are compressed, and one array is both key and value")
     if fields.get("v_head_dim", model.head_dim) != model.head_dim:
         raise Unsupported(
-            f"keys are {model.head_dim} wide and values {fields['v_head_dim']}; here both are alike"
+            f"keys are {model.head_dim} wide and values {fields['v_head_dim']}; here they are equal"
         )

@@ -1,4 +1,4 @@
-"""Packed sequences, one after the other or padded to a batch; where they begin is read on the host."""
+"""Packed sequences, one after the other or padded to a batch; their boundaries are read on the host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness import stage
 
 
 def attend_each(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., Any]:
-    """`attend(q, k, v)` of each sequence that `cu_seqlens` cuts out, joined again; or with gates."""
+    """`attend(q, k, v)`, also with gates, of each sequence given by `cu_seqlens`, joined again."""
     import torch
 
     def each(cu_seqlens, arrays):
@@ -21,7 +21,7 @@ def attend_each(attend: Callable[..., Any], *, gated: bool = False) -> Callable[
 
 
 def attend_padded(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., Any]:
-    """`attend(lengths, q, k, v)` of all sequences in a batch, zeros behind the shorter; or with gates."""
+    """`attend(lengths, q, k, v)`, also with gates, of all sequences in a batch, padded with zeros."""
     import torch
     from torch.nn.utils.rnn import pad_sequence
 

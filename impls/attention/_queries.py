@@ -1,4 +1,4 @@
-"""Queries and keys that are not independent: clusters of neighbours, or a softmax that one key takes."""
+"""Queries and keys that are not independent: clusters of neighbours, or a softmax with one dominant key."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from harness import Unsupported, cast
 from .workload import DISTRIBUTIONS, AttentionWorkload
 
 RUN = 256  # tokens of a cluster, which share a direction
-LEAD = 3  # of a peaked logit over the logarithm of how many keys there are
+LEAD = 3  # a peaked logit divided by the logarithm of the number of keys
 STAGES = ("attention", "given_blocks", "decode", "chunk")
 
 
 def refuse_distribution(w: AttentionWorkload) -> None:
-    """Raise :class:`Unsupported` in a stage that reads no queries and keys as they are drawn here."""
+    """Raise :class:`Unsupported` in a stage that does not read queries and keys drawn here."""
     if w.distribution in DISTRIBUTIONS[1:] and w.stage not in STAGES:
-        raise Unsupported(f"distribution={w.distribution}: stage={w.stage} is of drawn parts; use iid")
+        raise Unsupported(f"distribution={w.distribution}: stage={w.stage} takes drawn parts; use iid")
 
 
 def relate(w: AttentionWorkload, arrays: dict[str, Any], rng: Any) -> dict[str, Any]:
-    """Drawn arrays with their queries, the last n tokens, and keys related as the workload says.
+    """Relate drawn queries (the last n tokens) and keys as the workload says; returns all arrays.
 
-    `clustered`: runs of 256 keys share a direction as large as what is each one's own, and half of it
-    joins the queries of the run. `peaked`: to a query's own normal one comes a key of its sequence that it
-    sees, in such a measure that this key weighs several times as much as all others together, and the softmax
-    is not yet so steep that gradients vanish. `zeros`: both are 0: every key weighs alike, and whatever
-    selects keys has nothing to go by.
+    `clustered`: runs of 256 keys share a direction as large as each key's own part, and half of it is added
+    to the run's queries. `peaked`: to each query's own normal part comes a key of its sequence that it sees,
+    scaled so that this key weighs several times as much as all others together, but the softmax is not yet so
+    steep that gradients vanish. `zeros`: both are 0, so every key weighs alike, and a selection of keys is
+    arbitrary.
     """
     import numpy as np
 

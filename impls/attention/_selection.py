@@ -1,6 +1,6 @@
-"""Selection: each tile of queries and head picks the blocks of highest mean score.
+"""Selection: for each tile of queries and each head, pick the blocks of highest mean score.
 
-mean(Q·K) = mean(Q)·K: a tile's mean query is scored once, where every query of it would take `tile`
+mean(Q·K) = mean(Q)·K: a tile's mean query is scored once, while scoring each of its queries would take `tile`
 times as many FLOPs.
 """
 
@@ -25,7 +25,7 @@ def select_blocks(
 ) -> tuple[Any, Any]:
     """Selected blocks [b·heads, tiles, selected] and groups of block means (None if all are read).
 
-    A pick that starts after its tile is −1. Scores are computed in f32 or better, once for both where they
+    A pick that starts after its tile is −1. Scores are computed in f32 or better, once for both if they
     `share` them, else once for each. `lengths` are those of a batch's sequences, if they are not all `seq`.
     """
     import torch
@@ -50,14 +50,14 @@ def _score(w: AttentionWorkload, query: Any, scoring: Any, first: int, lengths: 
     starts = torch.arange(first, first + query.shape[1], w.tile, device=query.device)
     ends = w.seq if lengths is None else lengths[:, None]
     counts = (ends - starts).clamp(1, w.tile)[..., None, None]
-    # A mean over the tile's real queries: those padded behind the sequence are zeros, and add nothing.
+    # A mean over the tile's real queries: padding after the sequence is zeros, and adds nothing.
     mean = query.unflatten(1, (-1, w.tile)).sum(2, dtype=scoring.dtype) / counts * w.head_dim**-0.5
     blocks = -(-min(w.seq, first + query.shape[1]) // w.block)
     grouped = mean.unflatten(2, (w.kv_heads, -1))
     with stage("score"):
         scores = torch.einsum("btkgd,bjkd->bkgtj", grouped, scoring[:, :blocks]).flatten(0, 2)
-    # Up to the tile's end, not each query's: MSLK selects once a
-    # tile, so later queries steer earlier ones' picks.
+    # Up to the tile's end, not each query's: MSLK selects once per tile, so later queries affect earlier
+    # ones' picks.
     future = torch.arange(0, blocks * w.block, w.block, device=query.device) >= starts[:, None] + w.tile
     if lengths is not None:
         beyond = torch.arange(0, blocks * w.block, w.block, device=query.device) >= ends

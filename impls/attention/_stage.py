@@ -1,4 +1,4 @@
-"""The stages of a workload: attention itself, or one part of it alone."""
+"""The stages of a workload: whole attention, or one part of it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ WHAT = {
     "compress": "averages blocks of keys and values",
     "select": "picks blocks by their means",
     "block_lists": "makes lists of picks",
-    "transposed_lists": "turns lists of blocks round",
+    "transposed_lists": "transposes lists of blocks",
     "gate": "adds gated branches",
-    "given_blocks": "attends blocks that are given",
+    "given_blocks": "attends to given blocks",
     "decode": "takes one query and a cache",
     "chunk": "takes some queries and a cache",
 }
 
 
 def in_stage(w: AttentionWorkload, stage: str) -> None:
-    """Raise :class:`Unsupported` where a workload is of another stage than this answer."""
+    """Raise :class:`Unsupported` if a workload's stage is not this implementation's."""
     if w.stage != stage:
         raise Unsupported(f"stage={w.stage}: this {WHAT[stage]}; use stage={stage}")
 
 
 def only(stage: str) -> Callable[[AttentionWorkload], None]:
-    """A function that refuses workloads of another stage, for a semantics of this one."""
+    """For the semantics of one stage: a function that refuses workloads of another stage."""
     return lambda w: in_stage(w, stage)

@@ -1,4 +1,4 @@
-"""The least work of single stages: what arrives is read once, what leaves is written once."""
+"""Minimum work of single stages: inputs are read once, results are written once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def compress_cost(w: AttentionWorkload) -> Cost:
 
 
 def select_cost(w: AttentionWorkload) -> Cost:
-    """An addition for every query's element, and a product of each tile and block before its end."""
+    """An addition for each element of the queries, and a product of each tile and block before its end."""
     query, means = read = _arrays(w)
     picks = Array((w.batch, w.heads, -(-w.seq // w.tile), min(w.selected, means.shape[1])), "i32")
     products = 2.0 * w.batch * w.heads * w.head_dim * tile_scoring(w)
@@ -28,7 +28,7 @@ def select_cost(w: AttentionWorkload) -> Cost:
 
 
 def transposed_cost(w: AttentionWorkload) -> Cost:
-    """As many entries leave as arrive, and a count for every block; there is nothing to multiply."""
+    """As many entries written as read, and a count for every block; there is nothing to multiply."""
     lists, counts = _arrays(w)
     turned = Array((w.batch, w.heads, -(-w.seq // KERNEL_BLOCK)), "i32")
     return Cost(bytes=_nbytes([lists, lists, counts, turned]))

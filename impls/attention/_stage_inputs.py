@@ -1,4 +1,4 @@
-"""Inputs of the stages that are measured alone: what the stage before gives, drawn."""
+"""Inputs of stages that are measured separately: random results of the preceding stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def shapes(w: AttentionWorkload) -> Shapes:
-    """Of attention, or of the stage that is measured alone."""
+    """Inputs of attention, or of the stage that is measured separately."""
     return _inputs.shapes(w) if w.stage == "attention" else shapes_of_stage(w)
 
 
@@ -57,12 +57,12 @@ def stage_inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
 
 
 def width(w: AttentionWorkload) -> int:
-    """As many blocks as a list can need: those of all picks, or all there are."""
+    """Largest number of blocks in a list: those of all picks, or all there are."""
     return min(w.selected * max(1, w.block // KERNEL_BLOCK), -(-w.seq // KERNEL_BLOCK))
 
 
 def lists_of(w: AttentionWorkload, picks: Any) -> Mapping[str, Any]:
-    """Lists of the kernel's blocks, each once, ascending, −1 behind their count."""
+    """Lists of the kernel's blocks, each once, ascending, −1 after their count."""
     import numpy as np
 
     whole, parts, none = max(1, KERNEL_BLOCK // w.block), max(1, w.block // KERNEL_BLOCK), w.seq
@@ -74,16 +74,16 @@ def lists_of(w: AttentionWorkload, picks: Any) -> Mapping[str, Any]:
 
 
 def _refuse(w: AttentionWorkload) -> None:
-    """Raise :class:`Unsupported` for what a stage alone does not define, naming the field."""
+    """Raise :class:`Unsupported` for what a single stage does not define, naming the field."""
     _inputs.refuse(w)
     if not w.causal:
         raise Unsupported("causal=false: picks are those of causal selection; use causal=true")
     if w.varlen:
-        raise Unsupported("varlen=true: a stage alone takes one sequence; use varlen=false")
+        raise Unsupported("varlen=true: a single stage takes one sequence; use varlen=false")
     if w.seq % w.block:
-        raise Unsupported(f"seq {w.seq} is no multiple of block {w.block}; choose one that is")
+        raise Unsupported(f"seq {w.seq} is not a multiple of block {w.block}; choose a multiple")
     if w.stage in {"block_lists", "transposed_lists"} and w.block % KERNEL_BLOCK and KERNEL_BLOCK % w.block:
-        raise Unsupported(f"block {w.block} and the kernel's 128 share no edges; use a multiple or a divisor")
+        raise Unsupported(f"block {w.block}: the kernel's blocks have 128 tokens; use a divisor or multiple")
 
 
 def _picks(w: AttentionWorkload) -> Array:
@@ -91,10 +91,10 @@ def _picks(w: AttentionWorkload) -> Array:
 
 
 def draw_picks(w: AttentionWorkload, rng: Any) -> Any:
-    """Distinct blocks that begin before their tile's end, each choice as likely as any other; sorted.
+    """Distinct blocks that begin before their tile's end, each choice equally likely; sorted.
 
-    A tile that sees fewer than `selected` picks them all, and 0 for the rest (Floyd's sampling:
-    a number that is taken already makes way for the largest one of the step).
+    A tile that sees fewer than `selected` picks them all, and 0 for the rest. This is Floyd's sampling: a
+    number that is already taken is replaced by the largest one of the step.
     """
     import numpy as np
 

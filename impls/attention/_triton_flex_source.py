@@ -1,8 +1,8 @@
-"""The Triton source that torch's inductor writes for FlexAttention, without the GPU that it writes it for.
+"""Get the Triton source that torch's inductor generates for FlexAttention, without the GPU it is for.
 
-torch.compile cannot be asked: Dynamo ends at the first operator on a device that this torch was not built
-for. The operator that Dynamo would have found is traced by hand, and inductor lowers it. What it asks of the
-device is answered here, while it does.
+torch.compile cannot be used: Dynamo stops at the first operator on a device that this torch was not built
+for. Instead, the operator that Dynamo would find is traced by hand, and inductor lowers it. Meanwhile this
+module answers inductor's queries about the device.
 """
 
 import linecache
@@ -20,13 +20,13 @@ from harness import Unsupported, stage
 
 from .workload import AttentionWorkload
 
-KNOWN = ("2.11", "2.13", "2.14")  # torch's versions with which this was tried
+KNOWN = ("2.11", "2.13", "2.14")  # torch versions tested with this
 BLOCK = 128  # queries and keys of a block of the mask
 DECORATOR = re.compile(r"@triton_heuristics\.template\(.*?\n\)\n(?=@triton\.jit)", re.DOTALL)
 
 
 class Written(BaseException):
-    """Inductor has written the kernel; what it would do next needs the device."""
+    """Inductor has written the kernel; its next step needs the device."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -34,18 +34,19 @@ class Written(BaseException):
 
 
 class Mask(NamedTuple):
-    """What FlexAttention is asked to keep: a function of two positions, and lists of blocks."""
+    """A FlexAttention mask: a function of two positions, and lists of blocks."""
 
     visible: Callable[..., Any]  # of (batch, head, query, key, *arrays)
-    lists: tuple[int, int] = (1, 1)  # batches and heads that have lists of their own
+    lists: tuple[int, int] = (1, 1)  # batches and heads that have their own lists
     arrays: tuple[tuple[int, ...], ...] = ()  # shapes of the booleans that it reads
 
 
 def flex_kernel(w: AttentionWorkload, mask: Mask, instead: str) -> Callable[..., torch.Tensor]:
     """`attend(q, k, v, lists, *arrays)` by inductor's kernel for the GPU that Triton compiles for.
 
-    `lists` are as BlockMask has them: of each row of blocks, how many hold a hidden pair, and which, and how
-    many hold none, and which. Unsupported where a gradient is asked for: `instead` has one.
+    `lists` are as in BlockMask: for each row of blocks, how many have a hidden pair and which, and how many
+    have none and which. Unsupported if a gradient is requested; `instead` is an implementation with a
+    gradient.
     """
     try:
         kernel, options, rows = _kernel_of(_source(w, mask, _capability()))
@@ -53,7 +54,7 @@ def flex_kernel(w: AttentionWorkload, mask: Mask, instead: str) -> Callable[...,
         if ".".join(torch.__version__.split(".")[:2]) in KNOWN:
             raise
         raise Unsupported(
-            f"torch {torch.__version__} writes FlexAttention's kernel otherwise than {' and '.join(KNOWN)}; "
+            f"FlexAttention's kernel is known for torch {' and '.join(KNOWN)}, not {torch.__version__}; "
             f"install one of them, or use {instead}"
         ) from error
 
@@ -71,11 +72,11 @@ def flex_kernel(w: AttentionWorkload, mask: Mask, instead: str) -> Callable[...,
 
 
 def _kernel_of(source: str) -> tuple[Any, dict[str, int], int]:
-    """(the kernel, options of its launch, queries a block)."""
+    """(the kernel, options of its launch, queries per block)."""
     (name,) = re.findall(r"def (triton_tem\w+)", source)
     options = {word: _number(source, word) for word in ("num_stages", "num_warps")}
     text, file = DECORATOR.sub("", source), "flex_attention.py"
-    # Triton reads a function's source from where inspect finds it; entries without a time are never dropped.
+    # Triton gets a function's source from inspect; linecache entries without a time are never dropped.
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     module = ModuleType("flex_attention")
     exec(compile(text, file, "exec"), vars(module))  # noqa: S102 - it is torch's own
@@ -83,18 +84,18 @@ def _kernel_of(source: str) -> tuple[Any, dict[str, int], int]:
 
 
 def _number(source: str, word: str) -> int:
-    """What the kernel's decorator says."""
+    """A value in the kernel's decorator."""
     return int(re.findall(rf"\b{word}'?[=:] ?(\d+)", source)[0])
 
 
 def _capability() -> tuple[int, int]:
-    """That of Triton's active device; where there is none, of one that inductor may ask for."""
+    """Triton's active device; if there is none, one that inductor accepts."""
     from triton.backends.compiler import GPUTarget
     from triton.runtime import driver
 
     try:
         target = driver.active.get_current_target()
-    except RuntimeError:  # in the interpreter, which takes what is written for any device
+    except RuntimeError:  # in the interpreter, which accepts code written for any device
         target = GPUTarget("cuda", 90, 32)
         driver.set_active(SimpleNamespace(get_current_target=lambda: target))
     return divmod(int(target.arch), 10)
@@ -110,7 +111,7 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
 
     blocks = -(-w.seq // BLOCK)
     options = {"PRESCALE_QK": False, "ROWS_GUARANTEED_SAFE": False, "BLOCKS_ARE_CONTIGUOUS": False}
-    # By itself inductor takes its decode kernel for fewer than 128 queries.
+    # By default inductor uses its decode kernel for fewer than 128 queries.
     outputs = {"BACKEND": "TRITON", "WRITE_DQ": True, "OUTPUT_LOGSUMEXP": False, "OUTPUT_MAX": False}
 
     def attend(q: Any, k: Any, v: Any, *rest: Any) -> Any:
@@ -119,7 +120,7 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
         def score(score: Any, _batch: Any, _head: Any, _query: Any, _key: Any) -> Any:
             return score
 
-        # How many values the operator takes differs by torch's version: 13 in 2.11, 17 from 2.13 on.
+        # The number of the operator's values differs by torch's version: 13 in 2.11, 17 from 2.13 on.
         blocks_and_mask = {"BLOCK_SIZE": (BLOCK, BLOCK), "mask_mod": mask.visible}
         block_mask = BlockMask((w.seq, w.seq), *lists, *lists, **blocks_and_mask).as_tuple()
         kernel_options = {**options, **outputs}
@@ -148,12 +149,12 @@ def _source(w: AttentionWorkload, mask: Mask, capability: tuple[int, int]) -> st
 
 @contextmanager
 def _absent_gpu(capability: tuple[int, int]) -> Generator[None]:
-    """Answer what inductor asks of the device, and stop it at the first kernel that it would compile."""
+    """Answer inductor's queries about the device, and stop it at the first kernel that it would compile."""
     from torch._dynamo.device_interface import CudaInterface
     from torch._inductor import scheduler
     from torch._inductor.async_compile import AsyncCompile
 
-    # The package has a function of the module's name.
+    # The package has a function with the module's name.
     operator = sys.modules["torch._higher_order_ops.flex_attention"]
     device = SimpleNamespace(
         major=capability[0],

@@ -1,4 +1,4 @@
-"""Published numbers about sparse attention, and what became of them: `seqsweep claims attention`.
+"""Published numbers about sparse attention, with evidence for or against them: `seqsweep claims attention`.
 
 MSLK #296 is a pull request of 45 commits; its FINDINGS.md changed from commit to commit, so each table
 names its own. Causal dense attention takes 2·N·(N + 1)·heads·head_dim FLOPs forward, and 2.5 times as
@@ -506,8 +506,8 @@ def forward_b200_0325(e):
     """On a B200 NSA is 10.12 times as fast as dense attention at 1M tokens, forward; dense runs to 3M, NSA to
     1M
 
-    Dense attention grows as the square of the length up to 3M, NSA by less, and neither rate nor speedup is
-    more than the GPU or the FLOPs allow.
+    Dense attention grows as the square of the length up to 3M, NSA grows less, and no rate or speedup exceeds
+    what the GPU or the FLOPs allow.
     """
     yield ratio("speedup at 1M", 10.12, e["1Mi"].dense, e["1Mi"].nsa)
     yield from rounding(e)
@@ -522,8 +522,8 @@ def forward_b200_0325(e):
 def forward_gb200_0325(e):
     """On a GB200 NSA is 10.19 times as fast at 1M tokens, forward, and ahead from about 32K tokens on (03-25)
 
-    At 32K NSA is still a tenth slower; between 32K and 64K the two cross at 34.6K. Growth, rates and speedups
-    stay within what lengths, the GPU and FLOPs allow.
+    At 32K NSA is still a tenth slower; they cross at 34.6K, between 32K and 64K. Growth, rates and speedups
+    are within the limits of the lengths, the GPU and the FLOPs.
     """
     yield ratio("speedup at 1M", 10.19, e["1Mi"].dense, e["1Mi"].nsa)
     yield from rounding(e)
@@ -540,7 +540,7 @@ def forward_gb200_0326_first(e):
     """On a GB200 NSA is 8.30 times as fast at 512K tokens, forward, and ahead from about 32K tokens on (first
     page of 03-26)
 
-    The ratios follow from the times; between 32K and 64K the two cross at 34.5K.
+    The ratios follow from the times; they cross at 34.5K, between 32K and 64K.
     """
     yield ratio("speedup at 512K", "8.30", e["512Ki"].dense, e["512Ki"].nsa)
     yield from rounding(e)
@@ -566,9 +566,9 @@ def profile_gb200_512k(e):
 def forward_gb200_1m_0326(e):
     """On a GB200 NSA is 7.93 times as fast at 1M tokens, forward (03-26)
 
-    Both times at 1M are those of a slow run: where the length doubled dense attention took 4.94 times as long
-    and NSA 5.13 times, and neither does more than fourfold work. The pages before and after have 624 and 629
-    ms and 10.19 times, so 7.93 understates NSA.
+    Both times at 1M are from a slow run: for twice the length dense attention took 4.94 times as long and NSA
+    5.13 times, although neither has more than four times the work. The pages before and after have 624 and
+    629 ms and 10.19 times, so 7.93 understates NSA.
     """
     yield ratio("speedup at 1M", 7.93, e["1Mi"].dense, e["1Mi"].nsa)
     # A square's 4, and what other doublings from 64K on exceed it by
@@ -609,8 +609,8 @@ def profile_gb200(e):
     8.24 at 512K tokens to 7.93 at 1M
 
     A branch that takes 3.97 times as long cannot lower a ratio to dense attention, which takes 4 times as
-    long, and the profile as a whole grows 3.70 times, which makes the speedup rise to 8.9. The 7.93 is
-    7988.35 / 1007.97 ms of another, slower run and not of the profile's 633 ms.
+    long. The profile as a whole grows 3.70 times, which makes the speedup rise to 8.9. The 7.93 is 7988.35 /
+    1007.97 ms from another, slower run, not from the profile's 633 ms.
     """
     # Dense attention grows fourfold where the length doubles
     follows = number(8.24) * 4 / (number(633) / 171)
@@ -637,9 +637,9 @@ def mask_cause(e):
     """On a GB200 the forward's speedup at 1M tokens rose from 7.93 to 10.19 because masks are no longer built
     in quadratic time
 
-    Before the change a page of 03-25 has 623.98 ms and 10.19 times, after it another has 629.22 ms and 10.19
-    times. The change takes masks from 59.22 to 4.15 ms, and 55 ms less of 633 make 8.7 times of 7.93. What
-    lay between is a slow run (7988.35 and 1007.97 ms).
+    Before the change a page of 03-25 has 623.98 ms and 10.19 times, and after it another has 629.22 ms and
+    10.19 times. The change reduces masks from 59.22 to 4.15 ms; 55 ms less than 633 would turn 7.93 times
+    into 8.7. The 7.93 in between is from a slow run (7988.35 and 1007.97 ms).
     """
     follows = number(6356.49) / 623.98
     within = (0.05, "one GPU and one configuration on two days")
@@ -668,9 +668,9 @@ def forward_gb200_0328(e):
     """On a GB200 NSA is 28.64 times as fast at 1M tokens, forward, and 38.12 times with the sparse compressed
     branch; both are ahead from about 32K tokens on
 
-    The ratios follow from the times; at 1M the speedups are 59 and 33 % of what FLOPs allow, counted here. Of
-    what FLOPs alone would take, dense reaches up to 64 %, NSA 18 % at 64K and 32 % at 1M. Between grid points
-    they cross at 24.8K and 25.7K.
+    The ratios follow from the times; at 1M the speedups are 59 and 33 % of what FLOPs, counted here, allow.
+    Relative to the bound from FLOPs alone, dense attention reaches up to 64 %, NSA 18 % at 64K and 32 % at
+    1M. Between grid points they cross at 24.8K and 25.7K.
     """
     yield ratio("speedup at 1M", 28.64, e["1Mi"].dense, e["1Mi"].nsa)
     yield ratio("speedup at 1M, sparse compressed", 38.12, e["1Mi"].dense, e["1Mi"].sparse)
@@ -711,9 +711,9 @@ def forward_gains_0328(e):
 def backward_b200_0325(e):
     """On a B200 NSA is 1.77 times as fast at 32K tokens and 11.51 times at 1M, forward and backward
 
-    Dense attention takes 3.4 forwards with its backward from 128K on (3.5 by products) and grows as the
-    square to 2M. A later commit lays an earlier out-of-memory at 1M to a B200, or to a corrupted GPU; here
-    NSA ran at 1M on a B200.
+    Dense attention with its backward takes 3.4 forwards from 128K on (3.5 by products) and grows as the
+    square to 2M. A later commit attributes an earlier out-of-memory at 1M to a B200, or to a corrupted GPU;
+    here NSA ran at 1M on a B200.
     """
     within = (0.003, "printed with two decimals")
     yield ratio("speedup at 32K", 1.77, e["32Ki"].dense_fb, e["32Ki"].nsa_fb, within)
@@ -733,8 +733,9 @@ def backward_gb200_0326_first(e):
     """On a GB200 NSA is 6.50 times as fast at 512K tokens, forward and backward, and in the next measurement
     9.96 times (03-26)
 
-    The pull request gives both as measurements of one thing. 833.78 ms is a slow one, 4.57 times the time at
-    half the length, and 545.76 is near the 537.54 ms of the day before, so 9.96 after 6.50 is no gain.
+    The pull request gives both as measurements of the same thing. 833.78 ms is a slow measurement, 4.57 times
+    the time at half the length, and 545.76 is near the 537.54 ms of the day before, so 9.96 after 6.50 is no
+    gain.
     """
     yield ratio("speedup at 512K", "6.50", e["512Ki"].dense_fb, e["512Ki"].nsa_fb)
     follows = number(5436.21) / 545.76
@@ -750,9 +751,9 @@ def backward_gb200_0326_first(e):
 def backward_gb200_0326_early(e):
     """On a GB200 NSA is 14.07 times as fast at 1M tokens, forward and backward (second page of 03-26)
 
-    The ratio follows from its two times, but the dense one is out of line: from 512K to 1M it grows 4.80
-    times, where the doublings from 64K to 512K give 4.0 to 4.2 and a B200 gives 4.0. With four times the 512K
-    row the speedup is 11.7, near the B200's 11.51.
+    The ratio follows from its two times, but the dense time does not fit the others: from 512K to 1M it grows
+    4.80 times, while the doublings from 64K to 512K give 4.0 to 4.2 and a B200 gives 4.0. With four times the
+    512K row the speedup is 11.7, near the B200's 11.51.
     """
     yield ratio("speedup at 1M", 14.07, e["1Mi"].dense_fb, e["1Mi"].nsa_fb)
     yield from rounding(e, "printed_fb", "dense_fb", "nsa_fb")
@@ -769,9 +770,9 @@ def backward_gb200_0326(e):
     """On a GB200 NSA is 1.48 times as fast at 32K tokens and 11.21 times at 1M, forward and backward (last
     page of 03-26)
 
-    Both times at 1M are slow: dense attention takes 5.07 times as long as at 512K, where the work is
-    fourfold, and NSA 4.50 times, where its work grows less. The same page has 1797.96 ms for NSA elsewhere;
-    with regular times the ratio is 12.0, so 11.21 is near it only because both are slow.
+    Both times at 1M are slow: dense attention takes 5.07 times as long as at 512K for four times the work,
+    and NSA 4.50 times for less than that. The same page has 1797.96 ms for NSA elsewhere. With regular times
+    the ratio is 12.0, so 11.21 is near it only because both are slow.
     """
     within = (0.004, "printed with two decimals")
     yield ratio("speedup at 32K", 1.48, e["32Ki"].dense_fb, e["32Ki"].nsa_fb, within)
@@ -801,9 +802,10 @@ def backward_1m_spread(e):
     """On a GB200 forward and backward of NSA takes 1853.34 ms at 1M tokens, and 2432.94 ms on the next page
     of the same day
 
-    The benchmark times the same call twice in one run, for its main table and beside packed sequences; at 1M
-    the two differ by 26 % on one page and by 35 % on the other, the other way round. The six times published
-    for it lie 36 % apart, so speedups of 11.21 and 14.07 at this length cannot be told apart.
+    The benchmark times the same call twice in one run, for its main table and for the comparison with packed
+    sequences. At 1M the two differ by 26 % on one page and by 35 % on the other, in the opposite direction.
+    The six times published for it differ by up to 36 %, so speedups of 11.21 and 14.07 at this length cannot
+    be distinguished.
     """
     for time, other in ((1853.34, 2331.09), (2432.94, 1797.96)):
         name = f"{time} beside the same page's other time"
@@ -841,8 +843,8 @@ def backward_1m_milestone(e):
     """With FA4 in all branches forward and backward takes 1786 ms at 1M tokens, and is 3 to 6 times as fast
     as with torch's gather and scatter
 
-    The times from before stand in the data of the pull request's first chart, which ends at 512K. The gain
-    falls from 6.0 at 8K to 3.1 at 512K; at 1K it is 1.6.
+    The earlier times are in the data of the pull request's first chart, which ends at 512K. The gain falls
+    from 6.0 at 8K to 3.1 at 512K; at 1K it is 1.6.
     """
     within = (0.001, "printed without decimals")
     yield Figure("time at 1M", "ms", published=1786, follows=1787.53, within=within)
@@ -860,8 +862,8 @@ def backward_1m_milestone(e):
 def crossover_b200(e):
     """On a B200 NSA is ahead from about 25K tokens on forward, and from about 20K with the backward
 
-    Read between the rows of its table the two cross at 25.0K and 19.0K; the first length of the grid at which
-    NSA is ahead is 32K for both.
+    Interpolated between the rows of its table, the two cross at 25.0K and 19.0K; the first length of the grid
+    at which NSA is ahead is 32K for both.
     """
     yield Figure("interpolated", published="25Ki", follows=e.crossover("dense", "nsa"), within=ABOUT)
     follows = e.crossover("dense_fb", "nsa_fb")
@@ -875,9 +877,9 @@ def crossover_b200(e):
 def crossover_gb200(e):
     """On a GB200 NSA is ahead from about 32K tokens on, both forward and with the backward
 
-    About 32K fits both, by two definitions: between the rows the forward crosses at 33.5K, and at 32K it is
-    still behind (0.94); with the backward 32K is the first length of the grid ahead, and between the rows it
-    is 23.2K. The B200's text, with 25K and 20K, reads between the rows.
+    About 32K fits both, by two definitions. Interpolated between the rows, the forward crosses at 33.5K, and
+    at 32K it is still behind (0.94). With the backward 32K is the first length of the grid ahead, and between
+    the rows it is 23.2K. The B200's text, with 25K and 20K, interpolates between the rows.
     """
     follows = e.crossover("dense", "nsa")
     yield Figure("forward, interpolated", published="32Ki", follows=follows, within=ABOUT_ON_THE_GRID)
@@ -910,7 +912,7 @@ def fused_select(e):
 def fused_select_crossover(e):
     """With the fused selection NSA is ahead from about 24K tokens on
 
-    The chart's data have rows below the text's 64K; between 16K and 32K the two cross at 25.4K (23.9K on a
+    The chart's data have rows below the text's 64K; between 16K and 32K they cross at 25.4K (23.9K on a
     straight line).
     """
     yield Figure("interpolated", published="24Ki", follows=e.crossover("dense", "l64"), within=ABOUT)
@@ -932,7 +934,7 @@ def fused_select_crossover(e):
 def fused_select_512k(e):
     """With blocks of 128 NSA is 20 times as fast as dense attention at 512K tokens
 
-    The time stands in the chart's data.
+    The time is in the chart's data.
     """
     yield ratio("speedup", 20, e["512Ki"].dense, e["512Ki"].l128, (0.005, "printed without decimals"))
     yield from ideal(e, nsa="l128")
@@ -943,8 +945,8 @@ def fused_select_512k(e):
 def fused_select_3m(e):
     """At 3M tokens NSA is 16.2 times as fast with blocks of 64 and 29.4 times with blocks of 128
 
-    The times at 3M were not found, but the curves of an earlier chart, which ends at 1M, lead to 15.9 and
-    30.8.
+    The times at 3M were not found, but extrapolating the curves of an earlier chart, which ends at 1M, gives
+    15.9 and 30.8.
     """
     # Nine times the dense time of 1M, over a parabola through NSA's rows from 64K to 1M
     said = ((64, 16.2), (128, 29.4))
@@ -976,8 +978,7 @@ def chart_equal_heads(e):
     """On a B200 with batch 2 and 32 heads each, NSA breaks even at about 32K tokens with blocks of 128, and
     with blocks of 64 and fused kernels at about 16K, and is then 2.66 times as fast at 32K
 
-    The times stand in the charts' source. The lead of 1 % at 16K is within what a handful of timings
-    scatters.
+    The times are in the chart's source. The lead of 1 % at 16K is within the scatter of a few timings.
     """
     within = (0.003, "printed with two decimals")
     yield ratio("speedup at 32K, blocks of 64", 2.66, e["32Ki"].dense_64, e["32Ki"].nsa_64, within)
@@ -996,9 +997,9 @@ def chart_equal_heads(e):
 def flop_model(e):
     """One benchmark of the pull request counts 4·B·H·N²·D FLOPs for the forward of dense causal attention
 
-    The pull request's other benchmark counts 2·B·H·N²·D. Causal attention needs one part in N more, so rates
-    by the first are twice the work that is done. The second divides by 1000 once too often for the TFLOPS
-    that it prints. No published number rests on either.
+    The pull request's other benchmark counts 2·B·H·N²·D. The exact number for causal attention is larger by
+    one part in N, so rates by the first are twice the true rate. The second divides by 1000 once too often
+    for the TFLOPS that it prints. No published number depends on either.
     """
     follows = 2 * e.batch * e.heads * e.seq**2 * e.head_dim
     name = "FLOPs by bench_sparse_attn.py beside those by bench_nsa_backward.py"
@@ -1022,9 +1023,9 @@ def flop_model(e):
 def varlen_0326_early(e):
     """Native varlen is 23 to 33 % faster than padded at 256K to 1M tokens, forward and backward
 
-    Its row of 256K has 15 %. No padded run was timed either: the benchmark sets two packed sequences of 60
-    and 40 % beside one sequence of all tokens, for which the pair has 52 % of the quadratic work, so the gain
-    need not come from packing.
+    The row of 256K has 15 %. No padded run was timed either: the benchmark compares two packed sequences of
+    60 and 40 % with one sequence of all tokens. The pair has 52 % of its quadratic work, so the gain need not
+    come from packing.
     """
     yield from packed(e, ((23, 33), (23, 33), (23, 33)))
 
@@ -1044,9 +1045,9 @@ def varlen_0326_early(e):
 def varlen(e):
     """Native varlen is 32 to 47 % faster than padded at 256K to 1M tokens, forward and backward
 
-    Its row of 256K has 16 %. No padded run was timed either: the benchmark sets two packed sequences of 60
-    and 40 % beside one sequence of all tokens, for which the pair has 52 % of the quadratic work; at 1M FLOPs
-    alone allow 1.58 times, and 1.47 is published.
+    The row of 256K has 16 %. No padded run was timed either: the benchmark compares two packed sequences of
+    60 and 40 % with one sequence of all tokens. The pair has 52 % of its quadratic work; at 1M FLOPs alone
+    allow 1.58 times, and 1.47 is published.
     """
     yield from packed(e, ((32, 47), (32, 47), 47))
 
@@ -1083,7 +1084,7 @@ def cuda_graph_crossover(e):
     32K
 
     At 4K the page has 0.17 ms for dense attention and 0.29 for the captured NSA, at 8K 0.48 and 0.51; they
-    cross near 9K. The 0.26 ms that it compares 0.29 with is what a GB200's page has for 4K; beside that
+    cross near 9K. The 0.26 ms that it compares 0.29 with is the time of a GB200's page at 4K; with that
     page's dense times they would cross near 7K.
     """
     follows = e.crossover("dense", "captured")
@@ -1137,8 +1138,7 @@ def gemm_selection(e):
     """Expected, not measured: as a GEMM the selection takes 20 to 25 ms at 1M tokens instead of 135, which
     was 21.5 % of the forward
 
-    The forward's time at 1M fell by 136 ms with this change, more than the 110 to 115 that were expected of
-    it.
+    The forward's time at 1M fell by 136 ms with this change, more than the expected 110 to 115.
     """
     follows = number(100) * 135 / 629.22
     within = (0.005, "printed without decimals")
@@ -1152,11 +1152,11 @@ def gemm_selection(e):
 def gemm_selection_128k(e):
     """For the block selection a GEMM is 10 to 50 times as fast as scalar products
 
-    From one page's profile to the next the selection goes from 16 to 43 % of the forward at 128K tokens and
-    the compressed branch from 33 to 22 %, while the other two branches and gating keep their ratios to it:
-    the selection, with its top-k and sort, takes 4.0 times as long as before. By the tables the forward got
-    faster, at 1M by 136 ms, so profiles and tables do not fit each other; the gain of the product alone was
-    not published.
+    From one page's profile to the next the selection grows from 16 to 43 % of the forward at 128K tokens and
+    the compressed branch shrinks from 33 to 22 %, while the other two branches and gating keep their ratios
+    to it. By these shares the selection, with its top-k and sort, takes 4.0 times as long as before. By the
+    tables the forward got faster, at 1M by 136 ms, so profiles and tables contradict each other. The gain of
+    the product alone was not published.
     """
     # Each beside the compressed branch, which the change did not touch
     follows = number(16) / 33 / (number(43) / 22)
@@ -1179,8 +1179,8 @@ def shares_0325(e):
     """Of the forward at 16K tokens attention takes 34 %, masks 20, selection 18, gating 17 and compression
     12; at 128K the compressed branch takes most, 33 %
 
-    The parts add up to a whole. A page of the same day, 9f047ff, has all twelve shares again as profiled on a
-    B200, so the GPU that they were taken on is not certain
+    The parts add up to 100 %. A page of the same day, 9f047ff, has the same twelve shares as profiled on a
+    B200, so it is not certain on which GPU they were measured
     """
     yield from sums(e)
 
@@ -1190,7 +1190,7 @@ def shares_0326(e):
     """Masks take most of the forward at 4K tokens, 29 %, and the compressed branch at 128K and 1M, 33 and
     57.5 %
 
-    The parts add up to a whole in all three profiles
+    The parts add up to 100 % in all three profiles
     """
     yield from sums(e)
     follows = number(100) * 364 / 633
@@ -1203,7 +1203,7 @@ def shares_0327(e):
     """With the selection as a matrix product it takes most of the forward, 28 % at 4K tokens, 43 at 128K and
     39 at 256K
 
-    The parts add up to a whole
+    The parts add up to 100 %
     """
     yield from sums(e)
     # No share of compression is given there; gating is an estimate
@@ -1217,7 +1217,7 @@ def shares_1m(e):
     """The compressed branch takes 53.6 % of the forward at 512K tokens and 57.5 % at 1M; with selection and
     masks it is 88 % at 1M
 
-    Every share follows from the times printed beside it
+    Every share follows from the times printed next to it
     """
     whole = (0.005, "the total is a whole number of milliseconds")
     parts = ("cmp", "compressed branch", whole), ("select", "selection", WHOLE_TIMES)
@@ -1235,8 +1235,8 @@ def shares_1m(e):
 def gating_all_sizes(e):
     """Gating takes 17 to 25 % of the forward at all sizes
 
-    The sentence was kept from a page that had profiles of 16K and 128K tokens only, while the profile of 1M
-    that this page adds gives gating a few per cent
+    The sentence comes from an earlier page that had profiles of only 16K and 128K tokens. In the profile of
+    1M that this page adds, gating takes a few per cent
     """
     for n, gate in e.each("gate"):
         within = (0.1, "printed as whole per cents")
@@ -1259,8 +1259,8 @@ def gating(e):
     """A fused gating kernel is 4 to 7 times as fast as the PyTorch reference, more so at longer sequences,
     and is one launch where there were 3 to 5
 
-    Both gains follow from the times, and the five arrays that gating has to read and write need about a third
-    of the GPU's bandwidth
+    Both gains follow from the times, and reading and writing gating's five arrays needs about a third of the
+    GPU's bandwidth
     """
     for n, before, after in e.each("before", "after"):
         within = (0.05, "a range of whole numbers")
@@ -1292,8 +1292,8 @@ def gating(e):
 def gating_share(e):
     """With the fused kernel gating falls from 63 to 9 % of the forward at 16K tokens
 
-    If only gating changed, the shares need a kernel 17 times as fast; read with the times they have all the
-    rest of the forward grow from 2.1 to 5.1 ms
+    If only gating changed, the shares require a kernel 17 times as fast. With the printed times, the rest of
+    the forward would have grown from 2.1 to 5.1 ms
     """
     follows = 63 / (number(100) - 63) / (9 / (number(100) - 9))
     within = (0.15, "the shares are whole per cents")
@@ -1307,8 +1307,8 @@ def mean_query(e):
     """The mean of a tile's scores is the score of its mean query, which takes 256 times fewer FLOPs, and one
     launch instead of about 10
 
-    A dot product is linear in its query, so the identity holds for any tile but for rounding, and one query
-    is scored where there were 256; launches are only seen on a GPU
+    A dot product is linear in its query, so the identity holds for any tile except for rounding, and one
+    query is scored instead of 256; launches can only be counted on a GPU
     """
     yield Figure("times fewer FLOPs", "×", published=256, follows=2 * e.tile * e.head_dim / (2 * e.head_dim))
     holds = (number(3) * 5 + number(9) * 5) / 2 == (number(3) + 9) / 2 * 5
@@ -1321,8 +1321,8 @@ def mean_query(e):
 def compression_tolerance(e):
     """Fused compression agrees with the PyTorch reference within 1e-5 in f32 and 1e-3 in bf16
 
-    Both bounds are what the formats allow for means of normal numbers, of which few reach a half; from there
-    on bf16 alone rounds by up to 2e-3, and only a reference that rounds as well stays within 1e-3
+    Both bounds are what the formats allow for means of normal numbers, few of which reach a half. From a half
+    on, bf16 alone rounds by up to 2e-3, and only a reference with the same rounding stays within 1e-3
     """
     # A sum of n terms in any order is off by at most about n · 2^-24 of the terms' sizes; bf16 rounds a
     # number below a half by at most 2^-10
@@ -1366,8 +1366,8 @@ def uniform_gates(e):
     """Without gate weights all three gates are a third, so that an average of the three branches replaces the
     gating kernel
 
-    Three equal gates that are normalised are a third each, and an implementation of what the kernels compute
-    gives the same with and without them; the saving needs the GPU
+    Three equal normalised gates are a third each, and an implementation of what the kernels compute gives the
+    same result with and without them; measuring the saving needs the GPU
     """
     yield Figure("a gate", published=number(1) / 3, follows=0.5 / (number(0.5) + 0.5 + 0.5))
     holds = e.check("attention/uniform_gates", UPSTREAM)
@@ -1379,7 +1379,7 @@ def uniform_gates(e):
 def varlen_gradients(e):
     """NSA can be trained on packed sequences, whose gradients flow correctly
 
-    It holds for this project's implementation of what the kernels compute, down to sequences of one token;
+    It is true for this project's implementation of what the kernels compute, down to sequences of one token;
     the kernels themselves were not run
     """
     holds = e.check("attention/varlen_equals_per_sequence", UPSTREAM)
@@ -1418,8 +1418,8 @@ def mask_construction(e):
     """Building the block lists without an attendance of N² is 14.3, 4.3 and 1.9 times as fast at 1M, 512K and
     256K tokens
 
-    All three gains follow from the times; for four times the tokens the old time grew 27-fold, more than N²,
-    the new one 3.7-fold
+    All three gains follow from the times; for four times the tokens the old time grew 27 times, more than N²,
+    and the new one 3.7 times
     """
     for n, printed, before, after in e.each("printed", "before", "after"):
         within = (0.03, "the smallest is printed with two digits")
@@ -1453,7 +1453,8 @@ def mask_sorts(e):
 def dense_index(e):
     """Index lists of the forward took about 4 GiB at 1M tokens, as they were 8192 blocks wide
 
-    Four bytes for each tile and block of each head; a list made that way has its attendance beside it
+    This is four bytes for each tile and block of each head; a list made in that way also needs its attendance
+    table
     """
     yield Figure("width in blocks", published=8192, follows=e.seq / 128)
     yield Figure("lists", "B", published="4Gi", follows=e.heads * (e.seq / e.tile) * (e.seq / 128) * 4)
@@ -1480,8 +1481,8 @@ def metadata(e):
     """Lists, about 4 GiB forward and 10 backward at 1M tokens, shrink from about 14 to about 0.1 GiB,
     140-fold
 
-    The sums agree, and lists of both directions for random picks would take 0.07 GiB; FINDINGS.md puts 14 and
-    10 GiB side by side, of which the 10 are part of the 14
+    The sums agree, and lists of both directions for random picks would take 0.07 GiB. FINDINGS.md lists 14
+    and 10 GiB next to each other, but the 10 are part of the 14
     """
     yield Figure("before", "GiB", published=14, follows=number(4) + 10)
     # A byte each for the attendance and its transpose, eight for the ranks of a sort
@@ -1513,7 +1514,7 @@ def jit_cache(e):
     GiB for computing and is why NSA stops at about 1M tokens
 
     The same pages time NSA at 1M tokens on these GPUs, where queries, keys, values and the result alone take
-    20 GiB at two bytes a number; so the compiled kernels cannot have held that much then
+    20 GiB at two bytes per number. So the compiled kernels cannot have used that much at that time
     """
     found = e.memory("cuda:b200") / Gi
     within = (0.005, "printed in whole GiB")
@@ -1550,8 +1551,8 @@ def forward_2m_memory(e):
 def backward_2m_memory(e):
     """The backward runs out of memory at 2M tokens on a GB200 of 184 GiB, as it needs about 200 GB
 
-    What was in use and what was asked for come to 211; counted tensor by tensor one branch needs 189 GB at
-    least, its transposed lists left out
+    The memory in use plus the requested memory is 211 GB; counted tensor by tensor one branch needs at least
+    189 GB, without its transposed lists
     """
     follows = number(184) - 5 + 32
     within = (0.1, "about 200, and GB may be GiB")
@@ -1575,8 +1576,8 @@ def backward_2m_memory(e):
 def dq_2m(e):
     """The queries' gradient takes 32 GB at 2M tokens, 32 heads of 128 at 2 bytes
 
-    The product that is written out is 16 GiB. The 32 GB that could not be allocated may well be right, as 32
-    GiB is the f32 accumulator that FlashAttention's backward keeps for this gradient
+    The product as written is 16 GiB. The 32 GB that could not be allocated may still be right, because 32 GiB
+    is the f32 accumulator that FlashAttention's backward uses for this gradient
     """
     follows = number(32) * 128 * number("2Mi") * 2 / 1e9
     yield Figure("the product beside it", "GB", published=32, follows=follows, within=(0.1, "GB may be GiB"))
@@ -1587,8 +1588,8 @@ def dq_2m(e):
 def sequential_branches(e):
     """A backward that works branch by branch keeps about two outputs less in memory
 
-    One branch's output is held in place of three, which saves 16 GiB at 1M tokens. That 2M tokens would then
-    fit in 184 GiB was an expectation, and two later commits report that they do not
+    One branch's output is stored instead of three, which saves 16 GiB at 1M tokens. That 2M tokens would then
+    fit in 184 GiB was an expectation, and two later commits report that they do not fit
     """
     yield Figure("outputs kept less", published=2, follows=number(3) - 1)
     yield Figure("the same at 1M tokens", "B", follows=2 * e.seq * e.heads * e.head_dim * 2)
@@ -1649,7 +1650,7 @@ def kernel_variants(e):
 def forward_gb200_2m(e):
     """At 2M tokens dense takes 25594.57 ms and NSA 899.15 ms on a GB200, forward
 
-    Both times grow fourfold at most from the 1M row of 03-28, and the speedup of 28.5 is a half of what FLOPs
+    Both times grow at most four times from the 1M row of 03-28, and the speedup of 28.5 is half of what FLOPs
     allow.
     """
     name = "dense beside four times the 1M of 03-28"
@@ -1692,8 +1693,8 @@ def ideal_ratio_sparse(e):
     """Counted by hand, FLOPs would let NSA with the sparse compressed branch be 9.1, 28.4 and 113 times as
     fast as dense at 64K, 256K and 1M tokens, where 3.6, 13.5 and 38.1 are published
 
-    The hand count grants a query 2048 means, or all there are, where a causal one has only those before it,
-    so that the family's formula allows more, 10.8, 32.0 and 116.7
+    The hand count assumes 2048 means for a query, or all there are, while a causal query has only those
+    before it, so the family's formula allows more: 10.8, 32.0 and 116.7
     """
     for at, length, dense, sparse in (
         ("64K", "64Ki", 25.29, 7.04),
@@ -1723,7 +1724,7 @@ def xunhaolai_selected(e):
     """At 128K tokens attention over the top 8 or 16 blocks of 64 takes 29.5 or 49.0 ms on an H100 where flash
     attention takes 810.9; 54.9, 93.8 and 2140.0 backward
 
-    The times need an H100; they are of the selected branch alone, without compression, scores and window
+    The times need an H100; they are for the selected branch only, without compression, scores and window
     """
     yield from selected_alone(e)
 
@@ -1733,7 +1734,7 @@ def xunhaolai_selected_a100(e):
     """At 128K tokens attention over the top 8 or 16 blocks of 64 takes 36.4 or 67.9 ms on an A100 where flash
     attention takes 1349.8; 105.3, 183.0 and 3587.9 backward
 
-    The times need an A100; they are of the selected branch alone, without compression, scores and window
+    The times need an A100; they are for the selected branch only, without compression, scores and window
     """
     yield from selected_alone(e)
 
@@ -1766,8 +1767,8 @@ def xunhaolai_compressed_a100(e):
 def paper_speedup(e):
     """At 64K tokens NSA is 9.0 times as fast forward and 6.0 times backward
 
-    The times need an A100; 9.0 is all but the whole of the 9.2 that FLOPs allow, so it takes a kernel as
-    efficient as its dense baseline's
+    The times need an A100; 9.0 is almost all of the 9.2 that FLOPs allow, so the kernel must be as efficient
+    as its dense baseline
     """
     at_most = e.cost_flops("dense") / e.cost_flops("nsa_paper")
     yield Figure("speedup beside the ratio of FLOPs, forward", "×", published="9.0", at_most=at_most)
@@ -1780,7 +1781,7 @@ def paper_speedup(e):
 def paper_decode(e):
     """A decode reads N/16 + 1024 + 512 tokens instead of N, 4.0, 6.4, 9.1 and 11.6 times fewer at 8K to 64K
 
-    Tokens read say nothing of time
+    The number of tokens read does not determine the time
     """
     for n, fewer in e.each("fewer"):
         follows = n / (n / 16 + 1024 + 512)
@@ -1820,8 +1821,8 @@ def moba_chunks(e):
 def quest_abstract(e):
     """Quest makes attention 2.23 times as fast and the whole model's latency 7.03 times
 
-    Making a part 2.23 times as fast cannot make the whole 7.03 times as fast; the two numbers stand in
-    exchanged places, and page 16 has them the other way round
+    Making a part 2.23 times as fast cannot make the whole 7.03 times as fast. The two numbers are exchanged;
+    page 16 has them in the right order
     """
     yield Figure("gain of the whole beside that of its attention", "×", published=7.03, at_most=2.23)
 

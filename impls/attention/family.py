@@ -1,13 +1,12 @@
 """Attention: every query reads the keys before it, or a sparse choice of them.
 
-Native sparse attention (arXiv 2502.11089) replaces the read of all keys by three cheaper ones:
-block means, a few selected blocks, a sliding window. MSLK #296 measures one form of it, which is
-not the paper's: it compresses without overlap, selects per tile of 256 queries and per query head,
-and forces no block. Whoever compares it with dense attention compares two different answers, so
-each is a semantics with its own reference.
+Native sparse attention (arXiv 2502.11089) replaces the read of all keys by three cheaper ones: block means, a
+few selected blocks, and a sliding window. MSLK #296 measures a form that differs from the paper's: it
+compresses without overlap, selects per tile of 256 queries and per query head, and forces no block. Sparse
+and dense attention give different answers, so each is a semantics with its own reference.
 
-The defaults are the configuration of MSLK's chart: 8 heads on 2 key heads of width 128, blocks of
-64, 16 of them selected, a window of 512.
+The defaults are the configuration of MSLK's chart: 8 heads on 2 key heads of width 128, blocks of 64, 16 of
+them selected, a window of 512.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def _semantics(
 
 FAMILY = Family(
     name="attention",
-    question="From which length on does sparse attention beat dense, and what does it cost to be right?",
+    question="From which length on is sparse attention faster than dense, and what does correctness cost?",
     workload=AttentionWorkload,
     shapes=shapes,
     inputs=inputs,
@@ -99,7 +98,7 @@ FAMILY = Family(
             partial(nsa, sparse_compressed=True),
             sparse_compressed_cost,
             refuse,
-            "as nsa_mslk, but only selected groups of block means are read",
+            "like nsa_mslk, but only selected groups of block means are read",
             partial(ambiguous, sparse_compressed=True),
         ),
         "nsa_mslk_upstream": _semantics(
@@ -107,7 +106,7 @@ FAMILY = Family(
             upstream,
             upstream_cost,
             refuse_upstream,
-            "as nsa_mslk, but whole blocks of 128 are read, missing picks are block 0, and window + 1 keys",
+            "like nsa_mslk, but whole blocks of 128 are read, missing picks are block 0, and window + 1 keys",
             ambiguous,
         ),
         "nsa_paper": _semantics(
@@ -115,7 +114,7 @@ FAMILY = Family(
             paper,
             paper_cost,
             refuse_paper,
-            "the paper's: overlapping compression, blocks selected per query and key head, three forced",
+            "the paper's form: overlapping compression, blocks selected per query and key head, three forced",
             ambiguous_paper,
         ),
         "nsa_fla": _semantics(
@@ -123,7 +122,7 @@ FAMILY = Family(
             partial(paper, fla=True),
             fla_cost,
             partial(refuse_paper, fla=True),
-            "fla's: as the paper's, but compression blocks are the selection blocks and never overlap",
+            "fla's form: like the paper's, but compression blocks are the selection blocks and never overlap",
             partial(ambiguous_paper, fla=True),
         ),
         "dsa": _semantics(
@@ -167,7 +166,7 @@ FAMILY = Family(
             tolerance(FORWARD),
             framework="torch",
             ambiguous=ambiguous_newest,
-            sentence="as nsa_paper, of the last token, with block means that a cache holds",
+            sentence="like nsa_paper, for the last token, with block means in the cache",
             cost=newest_paper_cost,
             refuse=refuse_newest_paper,
             layout="[B, 1, H, D]",
@@ -176,7 +175,7 @@ FAMILY = Family(
             "block_lists",
             lists,
             exact_lists(),
-            sentence="blocks of 128 tokens that hold a tile's picks, each once, ascending, and their count",
+            sentence="blocks of 128 tokens with a tile's picks, each once, ascending, and their count",
             cost=lists_cost,
             refuse=only("block_lists"),
         ),
@@ -214,7 +213,7 @@ FAMILY = Family(
             tolerance(FORWARD),
             gradient=tolerance(GRADIENT, cancelling=True),
             framework="torch",
-            sentence="the three branches, weighted per query and head, added",
+            sentence="the three branches, weighted per query and head, summed",
             cost=gate_cost,
             refuse=only("gate"),
             layout="[B, T, H, D]",

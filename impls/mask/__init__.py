@@ -1,1 +1,1 @@
-"""The indexer's attention mask: from the selected columns of every row to a mask over all columns."""
+"""The indexer's attention mask: a mask over all columns, computed from the selected columns of every row."""

@@ -1,7 +1,7 @@
-"""Objections to MaxText's two masks (#4261, #4437), as checks that a variant can fail.
+"""The family's checks: objections to MaxText's two masks (#4261, #4437) as pass/fail tests.
 
-The contracts compare a variant with its reference on the seeded inputs; here it gets selections of
-other kinds: none tied, in another order, with duplicates, approximate, of rows that see almost nothing.
+The contracts compare an implementation with its reference on the seeded inputs. The checks use other
+selections: without ties, in another order, with duplicates, approximate, and of rows that see almost nothing.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from harness import Check, Judgement, Trial, leaves
 
 from .reference import WORD, closed_value, last_visible, top, visible
 
-FORMS = ("exact", "packed", "blocks")  # those whose open columns are the indices, however written
-STEPS = 128  # bfloat16 holds that many values from 1 to 2
+FORMS = ("exact", "packed", "blocks")  # semantics whose open columns are the indices, in any form
+STEPS = 128  # bfloat16 has that many values from 1 to 2
 
 
 def is_open(result: Any) -> Any:
-    """Which columns are open, as booleans, whatever the form: [batch, rows, seq or some more]."""
+    """Which columns are open, as booleans, whatever the form: [batch, rows, seq or more]."""
     import numpy as np
 
-    if isinstance(result, dict):  # a block that holds nothing is skipped
+    if isinstance(result, dict):  # an empty block is skipped
         inside = result["inside"] & result["held"][..., None]
         return inside.reshape(*inside.shape[:2], -1)
     if result.dtype.kind == "u":
@@ -39,7 +39,7 @@ def mark_indices(columns: Any, indices: Any) -> Any:
 
 
 def call(trial: Trial, **changed: Any) -> Any:
-    """The answer, with those of the changed inputs that the implementation takes."""
+    """The answer to the inputs with these changes, limited to inputs that the implementation takes."""
     return trial.call({name: array for name, array in changed.items() if name in trial.inputs})
 
 
@@ -56,7 +56,7 @@ def select_top(scores: Any, k: int) -> dict[str, Any]:
 
 
 def untied_scores(w: Any) -> dict[str, Any]:
-    """Scores of which none ties with the cutoff, 1: what is selected lies above, the others below −1.
+    """Scores without ties at the cutoff, 1: selected scores are above 1, the others below −1.
 
     In bfloat16 longer rows cannot be free of ties; elsewhere they change nothing.
     """
@@ -91,29 +91,27 @@ def _kept_count(trial: Trial) -> Judgement:
     w = trial.workload
     figures = count_open(is_open(call(trial, **untied_scores(w))), w)
     right = figures["least"] == figures["most"] == w.topk
-    text = f"{figures['least']} to {figures['most']} columns are open of topk {w.topk}, though none ties"
+    text = f"{figures['least']} to {figures['most']} columns are open, not topk {w.topk}, without any ties"
     return Judgement(right, figures, "" if right else text)
 
 
 def _kept_ties(trial: Trial) -> Judgement:
-    """On the seeded scores: in bf16 they tie, in f32 hardly ever."""
+    """Use the seeded scores: in bf16 they tie, in f32 hardly ever."""
     return Judgement(True, count_open(is_open(trial.result), trial.workload))
 
 
 def _no_nan(trial: Trial) -> Judgement:
-    """On the seeded inputs; with one NaN in each row of scores; with logits in the thousands."""
+    """Use the seeded inputs, then one NaN in each row of scores, then logits in the thousands."""
     import numpy as np
 
     results = {"": trial.result}
     if "scores" in trial.inputs:
         scores = np.array(trial.inputs["scores"])
         scores[..., 0] = np.nan  # a column that every row sees
-        results[" where each row has one NaN score"] = call(trial, **select_top(scores, trial.workload.topk))
+        results[" if each row has one NaN score"] = call(trial, **select_top(scores, trial.workload.topk))
     if "queries" in trial.inputs:
         queries = trial.inputs["queries"]
-        results[" where logits are in the thousands"] = call(
-            trial, queries=queries * queries.dtype.type(4096)
-        )
+        results[" if logits are in the thousands"] = call(trial, queries=queries * queries.dtype.type(4096))
     counts = {
         what: sum(int(np.isnan(array).sum()) for _, array in leaves(result))
         for what, result in results.items()
@@ -123,7 +121,7 @@ def _no_nan(trial: Trial) -> Judgement:
 
 
 def _all_masked_row(trial: Trial) -> Judgement:
-    """Row t sees t + 1 columns, or what the workload lets it see; the mask is added before and after."""
+    """Row t sees t + 1 columns, or those the workload makes visible; the mask is added before and after."""
     import numpy as np
 
     w = trial.workload
@@ -139,12 +137,12 @@ def _all_masked_row(trial: Trial) -> Judgement:
     reason = ""
     if shut.any():
         batch, row = np.argwhere(shut)[0]
-        reason = f"{int(shut.sum())} rows have no open column, the first is [{batch}, {row}]"
+        reason = f"{int(shut.sum())} rows have no open column; the first is [{batch}, {row}]"
     return Judgement(not reason, figures, reason)
 
 
 def _opens(trial: Trial, indices: Any) -> Judgement:
-    """Whether these indices, and no other columns, are what is open; what is hidden may be closed."""
+    """Whether exactly these indices are open; hidden columns may be closed."""
     import numpy as np
 
     w = trial.workload
@@ -159,7 +157,7 @@ def _opens(trial: Trial, indices: Any) -> Judgement:
 
 
 def _matches_indices(trial: Trial) -> Judgement:
-    """Indices that are no top-k of anything seen, the last column among them."""
+    """Indices that are not the top k of any scores, including the last column."""
     import numpy as np
 
     w, random = trial.workload, np.random.default_rng(0)
@@ -170,7 +168,7 @@ def _matches_indices(trial: Trial) -> Judgement:
 
 
 def _duplicates(trial: Trial) -> Judgement:
-    """The first half of each row's indices stands twice, the second time back to front."""
+    """Repeat the first half of each row's indices in reverse order."""
     import numpy as np
 
     indices = np.array(trial.inputs["topk_indices"])
@@ -181,7 +179,7 @@ def _duplicates(trial: Trial) -> Judgement:
 
 
 def _order_of_indices(trial: Trial) -> Judgement:
-    """By column, as no selection by score hands them over, and shuffled."""
+    """Order the indices by column, unlike a selection by score, and then shuffle them."""
     import numpy as np
 
     indices = trial.inputs["topk_indices"]
@@ -193,16 +191,16 @@ def _order_of_indices(trial: Trial) -> Judgement:
     changes = {
         how: int((is_open(call(trial, topk_indices=i)) != open_columns).sum()) for how, i in orders.items()
     }
-    bad = [f"{count} columns change when the indices are {how}" for how, count in changes.items() if count]
+    bad = [f"{count} columns change if the indices are {how}" for how, count in changes.items() if count]
     return Judgement(not bad, dict(changes), "; ".join(bad))
 
 
 def _positional_bias(trial: Trial) -> Judgement:
-    """A selection that missed one in twenty of the best, as `approx_max_k` may: its cutoff is too low.
+    """Use a selection that missed one in twenty of the best, as `approx_max_k` may: its cutoff is too low.
 
-    Of its indices those that the mask leaves closed are dropped. `dropped_at` is their mean place in
-    the row, from 0 to 1: one half where place does not matter. Recall is of the true `topk`. At least two
-    are missed, where there are so many: with one, the cutoff itself is all that an exact count drops.
+    Count those of its indices that the mask leaves closed. `dropped_at` is their mean position in the row,
+    from 0 to 1: one half if position does not matter. Recall is relative to the true `topk`. At least two
+    indices are missed if there are enough: with one, an exact count drops only the cutoff itself.
     """
     import numpy as np
 
@@ -242,33 +240,33 @@ CHECKS = (
     ),
     Check(
         "kept_ties",
-        "a threshold opens more than topk where scores tie at the cutoff (MaxText #4437)",
+        "a threshold opens more than topk columns if scores tie at the cutoff (MaxText #4437)",
         _kept_ties,
         semantics=("threshold", "masked_again"),
         decides=False,
     ),
     Check(
         "no_nan",
-        "a NaN must not reach the mask or the softmax under it (MaxText #4437)",
+        "a NaN must not reach the mask or the softmax with it (MaxText #4437)",
         _no_nan,
         semantics=("exact", "threshold", "masked_again", "attended"),
     ),
     Check(
         "all_masked_row",
-        "added twice the closed value is −inf, and a row of nothing else gives NaN (MaxText #4437)",
+        "the closed value added twice is −inf, and a row with only those gives NaN (MaxText #4437)",
         _all_masked_row,
         semantics=("exact", "threshold", "masked_again"),
     ),
     Check(
         "matches_indices",
-        "a mask must be of the indices returned beside it, also where they are approximate (MaxText #4437)",
+        "a mask must match the indices returned with it, even if they are approximate (MaxText #4437)",
         _matches_indices,
         semantics=(*FORMS, "masked_again"),
         inputs=("topk_indices",),
     ),
     Check(
         "positional_bias",
-        "under an approximate selection an exact count drops the most recent tokens (MaxText #4437)",
+        "with an approximate selection, an exact count drops the most recent tokens (MaxText #4437)",
         _positional_bias,
         semantics=("exact", "threshold"),
         inputs=("scores", "topk_values"),
@@ -277,7 +275,7 @@ CHECKS = (
     ),
     Check(
         "order_of_indices",
-        "the indices are a set, though a top-k hands them over in order (MaxText #4261)",
+        "the indices are a set, though a top-k returns them in order (MaxText #4261)",
         _order_of_indices,
         semantics=(*FORMS, "masked_again"),
         inputs=("topk_indices",),
@@ -285,7 +283,7 @@ CHECKS = (
     ),
     Check(
         "duplicates",
-        "random integers, as upstream's test draws them, name a column twice (MaxText #4261)",
+        "random integers, which upstream's test uses, can name a column twice (MaxText #4261)",
         _duplicates,
         semantics=(*FORMS, "masked_again"),
         inputs=("topk_indices",),

@@ -1,4 +1,4 @@
-"""The contract of a mask whose selection is free where visible scores tie at its cutoff."""
+"""Contract of a mask if visible scores tie at the cutoff: which of the tied columns are open is free."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from harness import Contract, Evidence, Judgement
 
 
 def exact_but_for_ties() -> Contract:
-    """The reference says of every column: 1 open, 0 closed, 2 either; of rows with a 2, `topk` are open.
+    """The reference has 1 (open), 0 (closed) or 2 (either) per column; rows with a 2 open `topk` columns.
 
-    Exact. A selection of the `topk` largest takes all columns above its cutoff, none below it, and
-    as many of those that tie with it as there is room for. More than that only `threshold_raw`
-    takes, which opens all that tie; so fewer than `topk` are wrong and more are counted. Closed is
-    no more than the closed value: added to itself it is −inf. That every float has, so the dtype must
-    be the mask's: half its width would be half the bytes to write.
+    Exact. A selection of the `topk` largest takes all columns above its cutoff, none below it, and ties until
+    it is full. Only `threshold_raw` opens more, namely all ties; so fewer than `topk` are wrong and more are
+    counted. Closed means at most the closed value: added to itself it is −inf. Every float dtype has −inf, so
+    the result's dtype must be the mask's: half its width would be half the bytes to write.
     """
 
     def judge(evidence: Evidence) -> Judgement:
@@ -26,7 +25,7 @@ def exact_but_for_ties() -> Contract:
             text = f"the result has shape {got.shape}; the reference has {roles.shape}"
             return Judgement(False, {"mismatches": None}, text)
         if got.dtype != closed_value(w.dtype).dtype:
-            text = f"the result is {got.dtype}; a mask of {w.dtype} is asked for"
+            text = f"the result is {got.dtype}; the mask's dtype is {w.dtype}"
             return Judgement(False, {"mismatches": None}, text)
         is_open, is_closed = got == 0, got <= closed_value(w.dtype)
         wrong = ((roles == 1) & ~is_open) | ((roles == 0) & ~is_closed) | ~(is_open | is_closed)
@@ -45,9 +44,9 @@ def exact_but_for_ties() -> Contract:
             value = float(got[tuple(place)])
             if evidence.rows is not None:
                 place[1] = int(evidence.rows[place[1]])
-            reason = f"{int(wrong.sum())} columns differ; {place} is {value:g}, to be {wanted}"
+            reason = f"{int(wrong.sum())} columns differ; {place} is {value:g}, expected {wanted}"
         elif short.any():
-            reason = f"{int(short.sum())} rows open fewer than topk {w.topk} though enough columns tie"
+            reason = f"{int(short.sum())} rows open fewer than topk {w.topk} columns though enough tie"
         return Judgement(not reason, figures, reason)
 
-    return Contract("opened", judge, "every column as the reference has it; of ties at the cutoff enough")
+    return Contract("opened", judge, "every column as in the reference; enough of those tied at the cutoff")

@@ -1,4 +1,4 @@
-"""What the attention variants share: products and softmax in at least f32, and who has no queries."""
+"""Shared code of attention with a mask: products and softmax in at least f32, refusal without queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .workload import MaskWorkload
 
 def need_head(w: MaskWorkload) -> None:
     if not w.head_dim:
-        raise Unsupported("head_dim 0 has no queries, keys and values; set head_dim, for example 64")
+        raise Unsupported("head_dim=0: there are no queries, keys and values; set head_dim, for example 64")
 
 
 def products(w: MaskWorkload) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The kernel of `triton_scatter`."""
+"""Kernel of `triton_scatter`."""
 
 import triton
 import triton.language as tl
@@ -6,12 +6,12 @@ import triton.language as tl
 
 @triton.jit
 def fill_and_scatter(indices, out, seq, topk, CLOSED: tl.constexpr, BLOCK: tl.constexpr, CHUNK: tl.constexpr):
-    """A block of one row's columns: closed, then opened where an index falls into it."""
+    """Close a block of one row's columns, then open those with an index in it."""
     row = tl.program_id(0).to(tl.int64)
     first = tl.program_id(1) * BLOCK
     columns = first + tl.arange(0, BLOCK)
     line = out + row * seq
-    # A constant, since a number in double precision would arrive in single.
+    # A constant, because an argument in double precision would arrive in single precision.
     wide: tl.constexpr = tl.float64 if out.dtype.element_ty == tl.float64 else tl.float32
     shut = tl.full((BLOCK,), CLOSED, wide).to(out.dtype.element_ty)
     tl.store(line + columns, shut, mask=columns < seq)

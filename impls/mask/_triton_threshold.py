@@ -1,4 +1,4 @@
-"""The kernel of `triton_threshold`."""
+"""Kernel of `triton_threshold`."""
 
 import triton
 import triton.language as tl
@@ -6,13 +6,13 @@ import triton.language as tl
 
 @triton.jit
 def compare_and_fill(scores, values, out, seq, topk, CLOSED: tl.constexpr, BLOCK: tl.constexpr):
-    """A block of one row's columns: open where the score reaches the row's last value."""
+    """In a block of one row, open the columns whose score reaches the row's last selected value."""
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = column < seq
     cutoff = tl.load(values + row * topk + topk - 1)
     score = tl.load(scores + row * seq + column, mask=inside, other=0.0)
-    # A constant, since a number in double precision would arrive in single.
+    # A constant, because an argument in double precision would arrive in single precision.
     wide: tl.constexpr = tl.float64 if out.dtype.element_ty == tl.float64 else tl.float32
     shut = tl.full((BLOCK,), CLOSED, wide)
     mask = tl.where(score >= cutoff, tl.zeros((BLOCK,), wide), shut).to(out.dtype.element_ty)

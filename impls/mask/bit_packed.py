@@ -1,10 +1,9 @@
-"""Bit-packed: the mask as one bit a column in uint32 words, 1/32 of an f32 mask (semantics `packed`).
+"""Bit-packed: the mask as one bit per column in uint32 words, 1/32 of an f32 mask (semantics `packed`).
 
-Bit j mod 32 of word j // 32 is set where column j is open. There is no scatter that ORs, so each
-index adds its bit to its word; sorting lets an index that stands twice add only once, for a second
-one would carry into the next column. `unique` leaves the sort out: right for a true top-k, wrong
-otherwise. An index outside the row opens nothing. Who reads the mask must unpack it; that is not in
-this time.
+Bit j mod 32 of word j // 32 is set if column j is open. There is no scatter with OR, so each index adds its
+bit to its word. A duplicate would carry into the next column, so indices are sorted and duplicates add only
+once. `unique` skips the sort: right for a true top-k, wrong otherwise. An index outside the row opens
+nothing. A reader of the mask must unpack it; that time is not included.
 """
 
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from .workload import MaskWorkload
 def fails(_: MaskWorkload, options: Mapping[str, Any]) -> dict[str, str]:
     if not options["unique"]:
         return {}
-    return {"duplicates": "unique=true adds every bit, so that one given twice carries into the next"}
+    return {"duplicates": "unique=true adds every bit, so an index given twice carries into the next column"}
 
 
 @implementation(framework="jax", semantics="packed", fails=fails)

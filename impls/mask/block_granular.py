@@ -1,10 +1,10 @@
-"""Block-granular: which blocks of 128 columns hold a selected one, and a boolean mask inside each.
+"""Block-granular: which blocks of 128 columns have a selected one, and a boolean mask inside each.
 
-What block-sparse kernels take: FlexAttention's `BlockMask` (arXiv 2412.05496) lets a kernel skip a
-block that holds nothing and look inside the others. Here a block is one query by 128 columns; theirs
-joins many queries, so that fewer are skipped. Booleans are a quarter of an f32 mask. It pays where
-the selection clusters: 2048 of 131072 columns drawn at random leave 14 % of the 1024 blocks empty. An
-index outside the row opens nothing.
+This is the input of block-sparse kernels: FlexAttention's `BlockMask` (arXiv 2412.05496) lets a kernel skip
+an empty block and look inside the others. Here a block is one query by 128 columns. FlexAttention's blocks
+join many queries, so fewer can be skipped. Booleans are a quarter of an f32 mask. It pays if the selection
+clusters: 2048 of 131072 columns drawn at random leave 14 % of the 1024 blocks empty. An index outside the row
+opens nothing.
 """
 
 from harness import implementation

@@ -1,8 +1,8 @@
 """Broadcast: compare every column with every selected index and OR over the selection.
 
-What MaxText's indexer did before #4261. The comparison has batch · rows · topk · seq elements; a
-compiler that does not fuse the OR into it (XLA on CPU) holds them all at once. An index outside
-the row equals no column and opens nothing.
+MaxText's indexer did this before #4261. The comparison has batch · rows · topk · seq elements; a compiler
+that does not fuse the OR into it (XLA on CPU) stores them all at once. An index outside the row equals no
+column and opens nothing.
 """
 
 from harness import implementation

@@ -1,9 +1,8 @@
 """Broadcast in chunks: compare the columns with `chunk` selected indices at a time and OR the results.
 
-All of broadcast's comparisons (MaxText before #4261), but at most batch · rows · chunk · seq of them
-are held at once, not batch · rows · topk · seq: broadcast with its memory mended and nothing else,
-so the fair baseline for time. XLA's figures count the loop's body once. An index outside the row
-opens nothing.
+It makes all of broadcast's comparisons (MaxText before #4261), but stores at most batch · rows · chunk · seq
+of them at once, not batch · rows · topk · seq. Only broadcast's memory is fixed and nothing else, so it is
+the fair baseline for time. XLA's figures count the loop's body once. An index outside the row opens nothing.
 """
 
 from harness import Unsupported, implementation
@@ -18,7 +17,7 @@ def broadcast_chunked(w: MaskWorkload, *, chunk: int = 16):
     from jax import lax
 
     if not 1 <= chunk <= w.topk:
-        raise Unsupported(f"chunk {chunk} is no part of topk {w.topk}; use 1 to {w.topk}")
+        raise Unsupported(f"chunk {chunk} is not in the range of topk {w.topk}; use 1 to {w.topk}")
     value = closed_value(w.dtype)
     chunks = -(-w.topk // chunk)
 

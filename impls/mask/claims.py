@@ -1,8 +1,7 @@
-"""Published statements about masks, and what became of them: `seqsweep claims mask`.
+"""Published statements about masks, with the evidence for or against them: `seqsweep claims mask`.
 
-The pull request does not say which TPU it speaks of; what is compiled for tpu:v5p counts as for another
-target. Its shape is b · t · s of one device: s and k are printed, and 274 billion / (2048 · 131072)
-leaves about 1024 for b · t.
+The pull request does not name its TPU, so compiling for tpu:v5p counts as another target. Its shape is b · t
+· s of one device: s and k are printed, and 274 billion / (2048 · 131072) leaves about 1024 for b · t.
 """
 
 from harness.claims import Claim, Figure, Ki, Source, number
@@ -32,9 +31,9 @@ def elements(e):
     """The broadcast compares 274 billion elements, about 256 GB as one-byte predicates
 
     Batch, rows, selection and length multiply to this number, and the compiled program does one comparison
-    and one OR for each; where all of them are held at once is the claim intermediate.
+    and one OR for each. Whether they are all stored at once is the claim intermediate.
     """
-    # The compiler counts a comparison and an OR for each
+    # The compiler counts a comparison and an OR for each element
     follows = e.batch * e.rows * e.topk * e.seq / 1e9
     found = e.flops("broadcast", V5P) / 2 / 1e9
     within = PRINTED_274
@@ -47,7 +46,7 @@ def elements(e):
 def intermediate(e):
     """Held in memory, the comparison is an intermediate of about 256 GB
 
-    XLA on a CPU plans room for the whole comparison; for a TPU it plans nothing of the kind, see fused-away.
+    XLA on a CPU allocates the whole comparison; for a TPU it does not, see fused-away.
     """
     found = e.temp_bytes("broadcast", "host")
     within = (0.05, "printed as ~256; other buffers lie beside it")
@@ -59,8 +58,7 @@ def intermediate(e):
 def fused_away(e):
     """On a TPU the compiler fuses the broadcast, so that the 256 GB never exist
 
-    All that is planned besides the indices and the mask is one predicate of a byte for every column of the
-    mask.
+    Apart from the indices and the mask, the plan has only one predicate of one byte per column of the mask.
     """
     for target, name in ((V5P, "less than 1 GiB of temp on"), (V6E, "and on"), (V7X, "and on")):
         yield Figure(f"{name} {target}", holds=e.temp_bytes("broadcast", target) < number("1Gi"))
@@ -72,8 +70,8 @@ def fused_away(e):
 def out_of_memory(e):
     """On a CPU the broadcast runs out of memory at once, which the scatter prevents
 
-    The length at which it ran out is not stated; at 128K the broadcast exceeds what nearly every machine
-    holds.
+    The length at which it ran out is not stated; at 128K the broadcast needs more memory than nearly every
+    machine has.
     """
     holds = e.planned_bytes("broadcast", "host") > number("256Gi")
     yield Figure("the broadcast plans more than 256 GiB", holds=holds)
@@ -87,11 +85,11 @@ def out_of_memory(e):
 def traffic(e):
     """The fused loop of the broadcast moves about 142 MB through a TPU's memory
 
-    The loop reads four-byte indices and writes a one-byte predicate, 142 606 336 bytes. Compiled alone, the
-    program then reads the predicate again and writes the mask; in a model that second step may be fused into
-    what follows.
+    The loop reads four-byte indices and writes a one-byte predicate, 142 606 336 bytes. Compiled by itself,
+    the program then reads the predicate again and writes the mask. In a model that second step may be fused
+    into the following operation.
     """
-    # Of the program's traffic, all but the step that reads the predicate (temp) and writes the mask
+    # All of the program's traffic except the step that reads the predicate (temp) and writes the mask
     # (output)
     found = (
         e.bytes_accessed("broadcast", V5P) - e.temp_bytes("broadcast", V5P) - e.output_bytes("broadcast", V5P)
@@ -111,7 +109,7 @@ def traffic(e):
 def broadcast_complexity(e):
     """The work of the broadcast grows with the product of batch, rows, selection and length
 
-    Each of the four factors doubles the compiled work exactly.
+    Doubling any of the four factors exactly doubles the compiled work.
     """
     for name, more in (
         ("with twice the selection", {"topk": 4 * Ki}),
@@ -128,8 +126,8 @@ def scatter_complexity(e):
     """The scatter fills the mask in O(b·t·s) and writes in O(b·t·k), with k far below s (2,048 against
     131,072)
 
-    The length decides the bytes and the selection the operations, and neither multiplies the other; a TPU's
-    compiler sorts the indices first, so the second term has a logarithm.
+    The length decides the bytes and the selection the operations, and they do not multiply each other. A
+    TPU's compiler sorts the indices first, so the second term has an additional logarithm.
     """
 
     def more(figure, **shape):
@@ -150,9 +148,9 @@ def scatter_operations(e):
     """The scatter reduces complexity and instruction count, as it writes directly and does not compare all
     elements
 
-    For a v5p the compiler counts 0.02 % of the broadcast's operations. Our remark, and nothing that was
-    claimed: compiled for a TPU the scatter sorts its indices, plans four times the temporaries and moves
-    twice the bytes. No time of it was published.
+    For a v5p the compiler counts 0.02 % of the broadcast's operations. The following is our remark and was
+    not claimed: compiled for a TPU the scatter sorts its indices, plans four times the temporaries and moves
+    twice the bytes. No time was published for it.
     """
 
     def beside(figure, target=V5P):
@@ -173,8 +171,8 @@ def scatter_operations(e):
 def compute_bound(e):
     """On a TPU the fused broadcast is bound by comparisons in the vector units and not by memory
 
-    Even with one vector operation an element, and counting the mask's own bytes as traffic, the comparisons
-    need 65 times as long.
+    Even with one vector operation per element, and with the mask's own bytes counted as traffic, the
+    comparisons take 65 times as long.
     """
     holds = e.flops("broadcast", V5P) / 2 / e.vector_ops(V5P) > e.bytes_accessed(
         "broadcast", V5P
@@ -196,8 +194,8 @@ def compute_bound(e):
 def step_time(e):
     """The 274 billion comparisons take about 153 ms per step on a TPU
 
-    As the time of one call it is possible: an eighth of a v5p's vector operations would be comparisons. As
-    that of a step with 58 layers, the count that #4243 gives, it would take seven times a v5p.
+    As the time of one call it is possible: comparisons would use an eighth of a v5p's vector operations. As
+    the time of a step with 58 layers, the number that #4243 gives, it would need seven times a v5p.
     """
     follows = e.batch * e.rows * e.topk * e.seq / 1e9
     yield Figure("comparisons of one call", "billion", published=274, follows=follows, within=PRINTED_274)
@@ -213,7 +211,8 @@ def step_time(e):
 def scatter_equals_broadcast(e):
     """The scatter gives the same mask as the broadcast; their test passed with an exact match within 1e-5
 
-    Both open the selected columns, bit for bit. They part only at a negative index, which no top-k returns.
+    Both open the selected columns, bit for bit. They differ only for a negative index, which no top-k
+    returns.
     """
     yield Figure("scatter against its contract (exact)", published="ok", found=e.status("scatter"))
     yield Figure("broadcast against its contract (exact)", published="ok", found=e.status("broadcast"))
@@ -225,7 +224,7 @@ def scatter_equals_broadcast(e):
 def threshold_equals_broadcast(e):
     """A threshold with exact k gives the broadcast's mask, shown to 1e-5 on scores made unique
 
-    It is what followed #4261, and makes the same mask.
+    This followed #4261, and makes the same mask.
     """
     found = e.status("threshold_exactk")
     yield Figure("exact-k threshold against its contract (exact)", published="ok", found=found)

@@ -1,22 +1,22 @@
 """Mask: open the selected columns of every row, close all others.
 
-MLA's indexer picks `topk` of `seq` columns for each of `rows` queries; attention then adds a mask
-that is 0 at the picked columns and hugely negative elsewhere (MaxText `generate_mask`, pull
-requests #4261 and #4437). The closed value is −0.7 times the largest float32: adding it to a logit must not
-overflow, though adding it twice does. float16 cannot hold it, so that dtype is refused.
+MLA's indexer picks `topk` of `seq` columns for each of `rows` queries. Attention then adds a mask that is 0
+at the picked columns and hugely negative elsewhere (MaxText `generate_mask`, pull requests #4261 and #4437).
+The closed value is −0.7 times the largest float32: adding it to a logit must not overflow, though adding it
+twice does. float16 cannot represent it, so that dtype is refused.
 
 The defaults are #4261's batch and selection, with 128 rows of its 1024.
 
-`attended` asks for what the mask is for: the attention of one head under it. Its tolerance is in
-unit roundoffs u. With logits and sums kept in f32 a bf16 result passes at most two roundings, of its
-weights and its own, each of at most u: 2 u. In f32 sums dominate: errors of n additions grow like √n u
-(Higham & Mary 2019), and 1e-5 allows chains of 2^14; a logit of order one with an error of that size
-gives its weight the same. In f64 anything near 1e-10 would betray a stage computed in f32.
+Semantics `attended` is the use of the mask: the attention of one head with it. Its tolerance is in unit
+roundoffs u. With logits and sums in f32, a bf16 result is rounded at most twice, once for its weights and
+once for the result, each by at most u: 2 u. In f32 the sums dominate: errors of n additions grow like √n u
+(Higham & Mary 2019), and 1e-5 allows chains of 2^14. A logit of order one with an error of that size gives
+its weight the same relative error. In f64 a bound near 1e-10 would detect a stage computed in f32.
 
-With `causal`, scores are masked before the selection, as in the indexer, and `masked_again` is the
-mask after the causal one was added to it once more, as in attention. Only then do all variants mean
-the same: a row that sees fewer than `topk` columns selects hidden ones, each variant its own. What is
-left open to choice is which of the visible columns that tie at the cutoff are kept.
+With `causal`, scores are masked before the selection, as in the indexer, and `masked_again` is the mask after
+the causal mask was added to it once more, as in attention. Only then do all implementations agree: in a row
+that sees fewer than `topk` columns, each implementation selects different hidden ones. One choice is left
+free: which of the visible columns that tie at the cutoff are open.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ ATTENDED = {"f64": 1e-10, "f32": 1e-5, "bf16": 2 * 2**-8}
 
 def shapes(w: MaskWorkload) -> Shapes:
     if w.dtype == "f16":
-        raise Unsupported("float16 cannot hold the closed value −2.4e38; use bf16 or f32")
+        raise Unsupported("float16 cannot represent the closed value −2.4e38; use bf16 or f32")
     if w.topk >= w.seq:
         raise Unsupported(
             f"topk {w.topk} selects all of seq {w.seq}: the indexer is bypassed; use a larger seq"
         )
     if w.causal and w.rows > w.seq:
-        raise Unsupported(f"{w.rows} rows cannot lie apart on seq {w.seq}; use at most as many")
+        raise Unsupported(f"{w.rows} rows exceed the {w.seq} positions of seq; use at most {w.seq}")
     return {
         "topk_indices": Array((w.batch, w.rows, w.topk), "i32"),
         "scores": Array((w.batch, w.rows, w.seq), w.dtype),
@@ -75,7 +75,7 @@ def shapes(w: MaskWorkload) -> Shapes:
 
 
 def _attention(w: MaskWorkload) -> dict[str, Array]:
-    """What attention under the mask reads beside it; nothing without a `head_dim`."""
+    """Additional inputs of attention with the mask; empty without a `head_dim`."""
     if not w.head_dim:
         return {}
     memory = Array((w.batch, w.seq, w.head_dim), w.dtype)
@@ -86,9 +86,9 @@ def inputs(w: MaskWorkload, rng: Any) -> Mapping[str, Any]:
     """Scores, normal by default, rounded to the dtype, and what `lax.top_k` selects from them.
 
     They are distributed as :func:`draw_scores` says, `clustered` in runs of `topk`. Rounding comes first, so
-    in bf16 scores tie, also at the cutoff. With `causal` the closed value is added to what a row does not
-    see; that leaves the closed value, exactly. Queries, keys and values are normal too and know nothing of
-    the scores; they are drawn last.
+    in bf16 scores tie, also at the cutoff. With `causal` the closed value is added to the scores that a row
+    does not see; the result is exactly the closed value. Queries, keys and values are normal too and
+    independent of the scores; they are drawn last.
     """
     import numpy as np
 
@@ -103,7 +103,7 @@ def inputs(w: MaskWorkload, rng: Any) -> Mapping[str, Any]:
 
 
 def _select(w: MaskWorkload, scores: Any) -> dict[str, Any]:
-    """Scores as a causal mask leaves them, and what `lax.top_k` selects from them."""
+    """Scores after a causal mask, and what `lax.top_k` selects from them."""
     import numpy as np
 
     if w.causal:
@@ -116,29 +116,27 @@ def _select(w: MaskWorkload, scores: Any) -> dict[str, Any]:
 
 
 def complete(w: MaskWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """With a selection from captured scores, where the file has none; indices must be columns.
+    """Add a selection from captured scores if the file has none; indices must be columns.
 
-    ValueError also for a selection without its scores, which the drawn ones would contradict.
+    Raises ValueError also for a selection without its scores, because drawn scores would contradict it.
     """
     if "scores" in given and not given & {"topk_indices", "topk_values"}:
         return arrays | _select(w, arrays["scores"])
     parts = {"scores", "topk_indices", "topk_values"}
     if given & parts and not parts <= given:
-        raise ValueError(
-            "a selection belongs to its scores: capture scores, or scores, topk_indices and topk_values"
-        )
+        raise ValueError("a selection needs scores: capture scores, or scores, topk_indices and topk_values")
     indices = arrays["topk_indices"]
     if indices.min() < 0 or indices.max() >= w.seq:
         raise ValueError(
-            f'"topk_indices" holds {indices.min()} to {indices.max()}, and columns are 0 to {w.seq - 1}'
+            f'"topk_indices" has {indices.min()} to {indices.max()}; columns are 0 to {w.seq - 1}'
         )
     return arrays
 
 
 def cost(w: MaskWorkload) -> Cost:
-    """Of the mask with an element a column, whatever the semantics.
+    """Cost of a mask with one element per column, whatever the semantics.
 
-    Bytes: read the indices, write it. Dense: a comparison and an OR per row, pick and column.
+    Bytes: read the indices, write the mask. Dense: a comparison and an OR per row, pick and column.
     """
     rows = w.batch * w.rows
     return Cost(
@@ -149,7 +147,7 @@ def cost(w: MaskWorkload) -> Cost:
 
 FAMILY = Family(
     name="mask",
-    question="How is a mask over all columns made from the selected ones?",
+    question="How is a mask over all columns computed from the selected columns?",
     workload=MaskWorkload,
     shapes=shapes,
     inputs=inputs,
@@ -159,7 +157,7 @@ FAMILY = Family(
             "threshold",
             threshold_mask,
             exact(),
-            sentence="open every column that scores no less than the least selected one",
+            sentence="open every column whose score is at least the smallest selected score",
         ),
         "packed": Semantics(
             "packed", packed_mask, exact(), sentence="the selected columns as bits of 32-bit words"
@@ -168,7 +166,7 @@ FAMILY = Family(
             "blocks",
             block_mask,
             exact(),
-            sentence="which blocks of 128 columns hold a selected one, and which columns in them",
+            sentence="which blocks of 128 columns have a selected one, and which of their columns are",
         ),
         "attended": Semantics(
             "attended",

@@ -1,10 +1,9 @@
-"""No mask at all: gather the selected keys and values and attend over those (semantics `attended`).
+"""Without a mask: gather the selected keys and values and attend only to those (semantics `attended`).
 
-Softmax gives a closed column no weight, so leaving it out changes nothing but the order of the sums.
-Work and memory are of rows · topk · head_dim and no longer of rows · seq, but every query gathers
-keys and values of its own. A duplicate would count twice, where a mask opens a column once: a
-selection has none. An index from −seq to −1 counts from the row's end; any other outside the row
-gathers NaN.
+Softmax gives a closed column zero weight, so leaving it out changes only the order of the sums. Work and
+memory are proportional to rows · topk · head_dim instead of rows · seq, but every query gathers its own keys
+and values. A duplicate index would count twice, whereas a mask opens a column once; a selection has no
+duplicates. An index from −seq to −1 counts from the row's end; any other index outside the row gathers NaN.
 """
 
 from harness import implementation

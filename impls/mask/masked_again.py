@@ -1,10 +1,11 @@
-"""Masked again: a variant's mask with the causal mask added, as attention uses it (semantics `masked_again`).
+"""Masked again: a mask plus the causal mask, as attention uses it (semantics `masked_again`).
 
 MaxText masks the indexer's scores before the selection and adds the causal mask to the mask after it
-(attention_mla.py, #4261 and #4437). Without the second time the variants disagree: a row that sees
-fewer than `topk` columns selects hidden ones, and threshold_raw opens the whole row. `of` says whose
-mask. A hidden column that was not selected is closed twice, −inf in f32 and bf16. threshold_raw still
-opens more than `topk` where visible scores tie at the cutoff, which the contract counts.
+(attention_mla.py, #4261 and #4437). Without the second addition the implementations disagree: a row that sees
+fewer than `topk` columns selects hidden ones, and threshold_raw opens the whole row. Option `of` names the
+implementation that makes the mask. A hidden column that was not selected is closed twice, −inf in f32 and
+bf16. threshold_raw still opens more than `topk` columns if visible scores tie at the cutoff, which the
+contract counts.
 """
 
 from typing import Literal

@@ -1,7 +1,7 @@
-"""The mask and what it is for: scatter it, add it to dense logits, and attend (semantics `attended`).
+"""The mask and its use: scatter it, add it to dense logits, and attend (semantics `attended`).
 
-What gather_kv does without: rows · seq logits, most of them closed again. MaxText's and V3.2-Exp's
-prefill go this way. Duplicates and indices outside the row are as scatter has them.
+Unlike gather_kv it computes rows · seq logits, most of which the mask closes. MaxText's and V3.2-Exp's
+prefill do this. Duplicates and indices outside the row behave as in scatter.
 """
 
 from harness import implementation

@@ -1,8 +1,8 @@
-"""Fill and scatter in one Pallas kernel: each block is closed, then opened one index after the other.
+"""Fill and scatter in one Pallas kernel: close each block, then open its indices one after the other.
 
-A TPU writes no single element: an index rewrites the tile of 128 columns that it falls into, while the block
-lies in VMEM, so that the mask goes to HBM once. Every block reads all indices of its rows, one at a time. An
-index outside [0, seq), a negative one too, is dropped.
+A TPU cannot write a single element. Each index rewrites its tile of 128 columns while the block is in VMEM,
+so the mask is written to HBM once. Every block reads all indices of its rows, one at a time. An index outside
+[0, seq), also a negative one, is dropped.
 """
 
 from harness import Unsupported, implementation
@@ -23,9 +23,7 @@ def pallas_scatter(w: MaskWorkload, *, block: int = 8192):
     if w.dtype == "f64":
         raise Unsupported("dtype=f64: a TPU has no double precision; use dtype=f32 or mask/scatter")
     if block < LANES or block % LANES:
-        raise Unsupported(
-            f"a block of {block} columns is no whole number of tiles of {LANES}; use a multiple"
-        )
+        raise Unsupported(f"block={block} is not a multiple of the tile's {LANES} columns; use a multiple")
     closed = closed_value(w.dtype)
     tile = 8 * (4 // closed.dtype.itemsize), LANES  # rows and columns that fill a register
     rows = w.batch * w.rows

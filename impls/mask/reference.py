@@ -1,4 +1,4 @@
-"""What the mask means, its packed and blocked forms, and attention under it, in numpy."""
+"""References in numpy: the mask, its packed and blocked forms, and attention with it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def selection_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def threshold_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
-    """0 where the score reaches the least of `topk_values`: more than `topk` columns when scores tie."""
+    """0 where the score is at least the least of `topk_values`: more than `topk` columns if scores tie."""
     import numpy as np
 
     def mask(scores: Any, topk_values: Any) -> Any:
@@ -90,9 +90,9 @@ def packed_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def block_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
-    """Of blocks of 128 columns: `held`, whether any is open, and `inside`, which ones are.
+    """For blocks of 128 columns: `held`, whether any is open, and `inside`, which ones are.
 
-    [batch, rows, blocks] and [batch, rows, blocks, 128]; past seq nothing is open.
+    Shapes [batch, rows, blocks] and [batch, rows, blocks, 128]; nothing past seq is open.
     """
     columns = open_columns(w, rows, BLOCK)
 
@@ -105,7 +105,7 @@ def block_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def attention_under_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
-    """Dense softmax attention of every query over all columns, the mask added to its logits."""
+    """Dense softmax attention of every query over all columns, with the mask added to its logits."""
     import numpy as np
 
     def attend(topk_indices: Any, queries: Any, keys: Any, values: Any) -> Any:
@@ -122,23 +122,23 @@ def attention_under_mask(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def visible(w: MaskWorkload, rows: Any) -> Any:
-    """What the queries `rows` see of the columns, as booleans: [rows, seq]."""
+    """Which columns each of the queries `rows` sees, as booleans: [rows, seq]."""
     import numpy as np
 
     return np.arange(w.seq) <= last_visible(w)[rows][:, None]
 
 
 def last_visible(w: MaskWorkload) -> Any:
-    """The last column that each query sees, int32: spread evenly, the last query at the last column."""
+    """The last column that each query sees, int32: evenly spaced, the last query at the last column."""
     import numpy as np
 
     return (np.arange(1, w.rows + 1) * w.seq // w.rows - 1).astype(np.int32)
 
 
 def roles_of_columns(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
-    """1 for a column that must be open, 0 for one that must not, 2 where the choice is free: int8.
+    """1 for a column that must be open, 0 for one that must be closed, 2 if the choice is free: int8.
 
-    Free are the visible columns that tie at the cutoff, where not all of them fit the selection.
+    The choice is free for visible columns that tie at the cutoff if not all of them fit the selection.
     """
     import numpy as np
 

@@ -1,8 +1,8 @@
 """Scatter: start with every column closed and write 0 at the selected ones (MaxText #4261).
 
-Touches each column once and each selected one once more. An index counts from the row's end
-when negative: −1 opens the last column, where the comparison opens none. Indices below −seq and
-from seq on are dropped.
+Writes each column once and each selected one once more. A negative index counts from the row's end: −1 opens
+the last column, while a comparison (broadcast) would open none. Indices below −seq and from seq on are
+dropped.
 """
 
 from harness import implementation

@@ -1,8 +1,8 @@
-"""Scatter on flattened offsets: write 0 at row · seq + column, one index a write where scatter has three.
+"""Scatter on flattened offsets: write 0 at row · seq + column, with one index per write instead of three.
 
-Half of scatter's temporaries, but the offset knows no row ends: an index outside [0, seq) opens a
-column of a neighbouring row. −1 in the first row wraps to the very last column of the last one, and
-what points past the last row is dropped.
+Half of scatter's temporaries, but the offset ignores row ends: an index outside [0, seq) opens a column of a
+neighbouring row. −1 in the first row wraps to the last column of the last row. Offsets past the last row are
+dropped.
 """
 
 from harness import Unsupported, implementation

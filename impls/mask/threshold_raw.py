@@ -1,8 +1,8 @@
-"""Threshold: open every column that scores no less than the least selected one (MaxText #4437).
+"""Threshold: open every column whose score is at least the smallest selected score (MaxText #4437).
 
-Needs neither indices nor a scatter, one elementwise pass. It opens more than `topk` columns when
-scores tie at the cutoff (bf16: about 38 more of 2048 at seq 131072), and the whole row when the
-cutoff is itself a masked score, until the causal mask is added again. Hence a semantics of its own.
+Needs neither indices nor a scatter, only one elementwise pass. It opens more than `topk` columns if scores
+tie at the cutoff (bf16: about 38 more of 2048 at seq 131072). It opens the whole row if the cutoff is itself
+a masked score, until the causal mask is added again. Therefore it has its own semantics.
 """
 
 from harness import implementation

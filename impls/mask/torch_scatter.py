@@ -1,9 +1,9 @@
 """torch `scatter_`: start closed, write 0 along the last axis (DeepSeek-V3.2-Exp, inference/model.py).
 
-There the closed value is −inf; here it is the family's, so that the mask is the same array. The
-indices are widened to int64 first, as `torch.topk` gives them and every version of `scatter_` takes
-them: twice their bytes, in the timed part. An index outside [0, seq), a negative one too, raises;
-on a GPU it ends the process.
+The closed value there is −inf; here it is the family's, so the array equals that of the other
+implementations. The indices are first widened to int64, which `torch.topk` returns and every version of
+`scatter_` accepts: twice their bytes, in the timed part. An index outside [0, seq), also a negative one,
+raises; on a GPU it ends the process.
 """
 
 from harness import implementation, stage

@@ -1,8 +1,8 @@
-"""Fill and scatter in one Triton kernel: every block of a row is closed and opened by the same program.
+"""Fill and scatter in one Triton kernel: the same program closes and opens a block of a row.
 
-The mask is written once, where torch's `full` and `scatter_` write it once and its lines again. Every program
-reads all indices of its row: for blocks of 8 192 columns a quarter of what it writes. An index outside
-[0, seq), a negative one too, is dropped.
+The mask is written once, while torch's `full` and `scatter_` write it once and the selected lines again.
+Every program reads all indices of its row: for blocks of 8 192 columns a quarter of what it writes. An index
+outside [0, seq), also a negative one, is dropped.
 """
 
 from harness import implementation

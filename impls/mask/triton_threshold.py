@@ -1,7 +1,7 @@
-"""Threshold in one Triton kernel: a column is open where its score reaches the least selected one.
+"""Threshold in one Triton kernel: open a column if its score is at least the smallest selected score.
 
-Reads the scores once, writes the mask once and takes no index. More than `topk` columns open where scores tie
-at the cutoff, as in `threshold_raw`.
+Reads the scores once, writes the mask once and reads no indices. More than `topk` columns are open if scores
+tie at the cutoff, as in `threshold_raw`.
 """
 
 from harness import implementation

@@ -1,1 +1,1 @@
-"""Multi-head latent attention: keys and values of all heads come from one narrow latent per token."""
+"""Multi-head latent attention: keys and values of all heads are computed from one narrow latent per token."""

@@ -1,11 +1,11 @@
-"""How far rounding may take an answer, by dtype.
+"""Error bounds of the contracts by dtype, derived from rounding.
 
-Against f64, upstream's own bf16 code is off by 0.0057 to 0.0099 relative RMS over its
-configurations. Twice that, 2e-2 = 5.12 unit roundoffs u, leaves its largest single errors room too;
-f16 gets as many. In f32 sums dominate, whose rounding errors grow like √n u with n up to 16384
-products (the result's projection in v3), over five projections in a row: √5 √n u = 1.7e-5. In f64
-anything near 1e-10 would betray a stage computed in f32. A gradient is made of a way forward and a
-way back, each with a forward's error, and is allowed twice as much.
+Compared with f64, upstream's own bf16 code is off by 0.0057 to 0.0099 relative RMS over its configurations.
+Twice that, 2e-2 = 5.12 unit roundoffs u, also leaves room for its largest single errors; f16 gets the same
+number of u. In f32 the sums dominate. Their rounding errors grow like √n u with n up to 16384 products (the
+result's projection in v3), over five projections in a row: √5 √n u = 1.7e-5. In f64 a bound near 1e-10 would
+detect a stage computed in f32. A gradient has a forward and a backward pass, each with a forward's error, and
+is allowed twice as much.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ GRADIENT = {dtype: 2 * bound for dtype, bound in FORWARD.items()}
 
 
 def growth(w: MlaWorkload, scale: float) -> float:
-    """What tokens `scale` times larger make of a bound.
+    """Factor on a bound for tokens that are `scale` times larger.
 
-    A rounded score is off by its size times u, and so is its weight, relatively. Keys' rotated part
-    grows with the token, and so do queries where no norm stands in between; a normalised latent does
-    not. Peaked queries are larger, too. Smaller tokens get no smaller bound: what is not a score is rounded
-    as before.
+    The error of a rounded score is its size times u, and so is the relative error of its weight. The rotated
+    part of keys grows with the token, and so do queries unless a norm is applied first; a normalised latent
+    does not grow. Peaked queries are larger, too. The bound is not smaller for smaller tokens: everything
+    except scores is rounded as before.
     """
     size = PEAK if w.distribution == "peaked" else 1
     return max(1.0, size * (scale if w.widths.q_lora else scale**2))
@@ -46,5 +46,5 @@ def at_size_of_tokens(bounds: Mapping[str, float], *, cancelling: bool = False) 
 
 
 def near(w: MlaWorkload, got: Any, want: Any, factor: float = 1.0) -> Judgement:
-    """Whether a forward's answer agrees with another, within `factor` times the dtype's bound."""
+    """Whether a forward's answer agrees with another within `factor` times the dtype's bound."""
     return tolerance({w.dtype: factor * FORWARD[w.dtype]}).judge(Evidence(w, {}, got, want))

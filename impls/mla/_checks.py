@@ -1,8 +1,8 @@
-"""Objections to DeepSeek-V3 #684, which came without a test, as checks that a variant can fail.
+"""The family's checks: objections to DeepSeek-V3 #684, which had no tests, as pass/fail tests.
 
-The contract compares a variant with its reference on the seeded inputs of one workload; here it gets
-other tokens, other sizes and its own answers to parts of the same question. Two answers that are both
-within the dtype's bound of the truth are within twice the bound of each other.
+The contract compares an implementation with its reference on the seeded inputs of one workload. The checks
+use other tokens and other sizes, and compare an implementation with its own answers to parts of the inputs.
+If two answers are each within the dtype's bound of the truth, they are within twice the bound of each other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .workload import MlaWorkload
 
 
 def _equivalence(trial: Trial) -> Judgement:
-    """Other tokens, of the seeded size, 16 times smaller and 4 times larger."""
+    """Other tokens: of the seeded size, 16 times smaller and 4 times larger."""
     w, rows = trial.workload, rows_of(trial.workload.new)
     expected, parts = referee(trial.inputs["weights"]), {}
     for name, factor in {"": 1.0, "_small": 1 / 16, "_large": 4.0}.items():
@@ -34,7 +34,7 @@ def _equivalence(trial: Trial) -> Judgement:
 
 
 def _decode_after_prefill(trial: Trial) -> Judgement:
-    """All tokens but the last become a cache, by the reference; the last is decoded."""
+    """Put all tokens but the last into a cache, computed by the reference, and decode the last."""
     import torch
 
     w, weights = trial.workload, trial.inputs["weights"]
@@ -52,7 +52,7 @@ def _decode_after_prefill(trial: Trial) -> Judgement:
 
 
 def _boundary(trial: Trial) -> Judgement:
-    """The first 255, 256 and 257 of the same tokens; causally, their common rows are the same too."""
+    """Use the first 255, 256 and 257 of the same tokens; causally, their common rows must also agree."""
     import numpy as np
 
     factor = growth(trial.workload, trial.workload.input_scale)
@@ -71,7 +71,7 @@ def _boundary(trial: Trial) -> Judgement:
 
 
 def _batch_slices(trial: Trial) -> Judgement:
-    """Sequences of a batch by themselves; a batch of one is doubled, beside its negative."""
+    """Compute sequences of a batch separately; a batch of one is extended by its negative."""
     import numpy as np
 
     w = trial.workload
@@ -93,7 +93,7 @@ def _batch_slices(trial: Trial) -> Judgement:
 
 
 def _causality(trial: Trial) -> Judgement:
-    """Bit for bit: a hidden key weighs exactly 0, and equal shapes are added in one order."""
+    """Compare bit for bit: a hidden key has weight exactly 0, and equal shapes are summed in one order."""
     import numpy as np
 
     w = trial.workload
@@ -104,14 +104,14 @@ def _causality(trial: Trial) -> Judgement:
         changed = (trial.call({"x": x}) != trial.result).any(axis=(0, 2))
         early += int(changed[:place].sum())
         late += int(changed[place])
-    reason = f"{early} rows change with a later token" if early else ""
+    reason = f"{early} rows change when a later token changes" if early else ""
     return Judgement(
         not early and late > 0, {"rows_before": early}, reason or ("" if late else "no row changes at all")
     )
 
 
 def _fallback_is_naive(trial: Trial) -> Judgement:
-    """How many numbers differ from `naive`'s on the host: none where the same program has run."""
+    """Count the numbers that differ from `naive`'s on the host: 0 if the same program ran."""
     import numpy as np
     import torch
 
@@ -127,7 +127,7 @@ def _fallback_is_naive(trial: Trial) -> Judgement:
     with torch.no_grad():
         naive_result = naive(trial.workload)(**{name: tensors(tree) for name, tree in trial.inputs.items()})
     differing = int((trial.result.astype(np.float64) != naive_result.double().numpy()).sum())
-    reason = f"{differing} numbers are other than naive's: another program ran" if differing else ""
+    reason = f"{differing} numbers differ from naive's: another program ran" if differing else ""
     return Judgement(not differing, {"unlike_naive": differing}, reason)
 
 
@@ -136,7 +136,7 @@ def _prefill(w: MlaWorkload) -> bool:
 
 
 def _at_the_switch(w: MlaWorkload) -> bool:
-    """Whether the length is next to the switch; other lengths need not build three more programs."""
+    """Whether the length is next to the switch, so that building three more programs is worthwhile."""
     return _prefill(w) and abs(w.seq - SWITCH) <= 1
 
 
@@ -148,30 +148,30 @@ CHECKS = (
     ),
     Check(
         "decode_after_prefill",
-        "a path that keeps other keys must still fit the cache that a decode reads (DeepSeek-V3 #684)",
+        "a path that stores other keys must still fit the cache that a decode reads (DeepSeek-V3 #684)",
         _decode_after_prefill,
         when=lambda w: _prefill(w) and w.seq > 1,
     ),
     Check(
         "boundary",
-        "answers must not jump where another path begins, above 256 tokens (DeepSeek-V3 #684)",
+        "answers must not jump where the path changes, above 256 tokens (DeepSeek-V3 #684)",
         _boundary,
         when=_at_the_switch,
     ),
     Check(
         "batch_slices",
-        "the claim was made at batch 32: a sequence must not feel the others (DeepSeek-V3 #684)",
+        "the claim was made at batch 32: sequences must not affect each other (DeepSeek-V3 #684)",
         _batch_slices,
     ),
     Check(
         "causality",
-        "the fast path was measured without a mask; with one nothing later may show (DeepSeek-V3 #684)",
+        "the fast path was measured without a mask; with one, later tokens must not count (DeepSeek-V3 #684)",
         _causality,
         when=lambda w: _prefill(w) and w.causal and w.seq > 1,
     ),
     Check(
         "content_matters",
-        "queries and keys keep their rotated part alone, so scores lose content (DeepSeek-V3 #684)",
+        "queries and keys keep only their rotated part, so scores lose content (DeepSeek-V3 #684)",
         content_matters,
         when=lambda w: w.cached > 0 or w.seq > 1,
     ),
@@ -184,7 +184,7 @@ CHECKS = (
     ),
     Check(
         "input_scales",
-        "a norm and a softmax in another precision change with the size of tokens (DeepSeek-V3 #684)",
+        "the precision of norm and softmax matters for larger or smaller tokens (DeepSeek-V3 #684)",
         input_scales,
     ),
     Check(
@@ -195,14 +195,14 @@ CHECKS = (
     ),
     Check(
         "dtypes",
-        "other data types were claimed to be compatible; the lines printed mix two (DeepSeek-V3 #684)",
+        "other data types were claimed to be compatible; the printed lines mix two (DeepSeek-V3 #684)",
         dtypes,
         when=lambda w: _prefill(w) and w.weights == "plain",
         named=("as_printed", "fast_path"),
     ),
     Check(
         "fp8_dequant",
-        "weight_dequant is gone from the absorbed path: how is it covered? (DeepSeek-V3 #684)",
+        "weight_dequant was removed from the absorbed path: what replaces it? (DeepSeek-V3 #684)",
         fp8_dequant,
         when=lambda w: w.weights == "fp8_block",
     ),

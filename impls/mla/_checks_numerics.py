@@ -1,4 +1,4 @@
-"""Checks of numbers: tokens of other sizes, zeros and NaN, doubled content, other dtypes, fp8 scales."""
+"""Numerical checks: tokens of other sizes, zeros and NaN, doubled content, other dtypes, fp8 scales."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .workload import MlaWorkload
 
 
 def double_content(w: MlaWorkload, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """`wkv_b` twice as large, and so content in keys, and values; rotated keys stay."""
+    """Double `wkv_b`, and so values and the content of keys; rotated keys stay."""
     import numpy as np
 
     name = "wkv_b" if w.weights == "plain" else "wkv_b_scale"
@@ -30,9 +30,9 @@ def double_content(w: MlaWorkload, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def content_matters(trial: Trial) -> Judgement:
-    """Twice the content and the values: a result that is just doubled has scores without content.
+    """Double content and values: if the result merely doubles, scores ignore content.
 
-    Tokens are normal ones, whatever their size in the workload: tiny ones have no scores to speak of.
+    Tokens have normal size, independent of the workload, because the scores of tiny tokens are negligible.
     """
     import numpy as np
 
@@ -47,17 +47,18 @@ def content_matters(trial: Trial) -> Judgement:
 
     expected = change(lambda a: referee(a["weights"])(w, a, rows))
     if expected < 8 * FORWARD[w.dtype]:
-        raise Unsupported("so few scores hardly tell content; use more tokens")
+        raise Unsupported("too few tokens to tell whether scores depend on content; use more tokens")
     got = change(lambda a: answer_to(trial, a)[:, rows])
-    reason = f"the result moves by {got:.1e} of its size where scores have content; {expected:.1e} is right"
+    reason = f"the result changes by {got:.1e} of its size if scores have content; {expected:.1e} is right"
     passed = got > expected / 2
     return Judgement(passed, {"change": got, "change_expected": expected}, "" if passed else reason)
 
 
 def input_scales(trial: Trial) -> Judgement:
-    """Much larger tokens stay finite; latents are normalised, so a first token's own value stays too.
+    """Results for much larger tokens stay finite; latents are normalised, so the first token's value stays.
 
-    Tokens as small as the norm's ε meet the reference. In f16 both stay where scores are numbers.
+    Results for tokens as small as the norm's ε agree with the reference. For f16 both sizes are limited to a
+    range in which scores are finite.
     """
     import numpy as np
 
@@ -74,12 +75,12 @@ def input_scales(trial: Trial) -> Judgement:
     verdict = combine(parts, not_finite=not_finite)
     if not not_finite:
         return verdict
-    text = f"{not_finite} results are not finite where tokens are {large:g} times larger"
+    text = f"{not_finite} results are not finite if tokens are {large:g} times larger"
     return replace(verdict, passed=False, reason=text)
 
 
 def no_nan(trial: Trial) -> Judgement:
-    """On the seeded tokens, on tokens of zeros alone and between others, and on equal ones."""
+    """For the seeded tokens, for only zeros, for zeros between other tokens, and for equal tokens."""
     import numpy as np
 
     x = trial.inputs["x"]
@@ -97,7 +98,7 @@ def no_nan(trial: Trial) -> Judgement:
 
 
 def fp8_dequant(trial: Trial) -> Judgement:
-    """Scales that differ by powers of two from block to block; then plain weights, dequantised before."""
+    """Scales that differ by powers of two from block to block, compared with weights dequantised before."""
     import numpy as np
 
     w, random = trial.workload, np.random.default_rng(1)
@@ -111,7 +112,7 @@ def fp8_dequant(trial: Trial) -> Judgement:
 
 
 def dtypes(trial: Trial) -> Judgement:
-    """A sequence in each of the four, with weights and tokens of its own; a refusal is a failure here."""
+    """One sequence in each of the four dtypes, with its own weights and tokens; a refusal fails the check."""
     import numpy as np
 
     parts = {}

@@ -1,4 +1,4 @@
-"""Probes for the checks: other tokens under the same weights, and the reference's answers to them."""
+"""Probes for the checks: other tokens with the same weights, and the reference's answers to them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ._inputs import cache, frequencies
 from .reference import dense, dequantise
 from .workload import MlaWorkload
 
-SWITCH = 256  # new tokens up to which #684 takes another path
+SWITCH = 256  # up to so many new tokens #684 takes another path
 ROWS = 12
 
 
 def answer_to(trial: Trial, arrays: Mapping[str, Any]) -> Any:
-    """The answer to these arrays, without those that the implementation does not take."""
+    """The answer to these arrays, without arrays that the implementation does not take."""
     return trial.call({name: array for name, array in arrays.items() if name in trial.inputs})
 
 
@@ -28,7 +28,7 @@ def tokens(w: MlaWorkload, seed: int, scale: float) -> Any:
 
 
 def make_inputs(w: MlaWorkload, weights: Any, seed: int, scale: float) -> dict[str, Any]:
-    """Other tokens, and another cache where there is one, under the same weights."""
+    """Other tokens, and another cache if there is one, with the same weights."""
     import numpy as np
 
     arrays = {"x": tokens(w, seed, scale), "weights": weights, "freqs": frequencies(w)}
@@ -38,7 +38,7 @@ def make_inputs(w: MlaWorkload, weights: Any, seed: int, scale: float) -> dict[s
 
 
 def rows_of(count: int) -> Any:
-    """Some rows, the first, the last and both sides of the switch among them."""
+    """Some rows, including the first, the last and both sides of the switch."""
     import numpy as np
 
     spread = np.linspace(0, count - 1, min(count, ROWS)).astype(int)
@@ -47,7 +47,7 @@ def rows_of(count: int) -> Any:
 
 
 def to_f64(tree: Any) -> Any:
-    """Floating arrays as tensors in double precision, on the host."""
+    """Floating-point arrays as tensors in double precision, on the host."""
     import numpy as np
     import torch
 
@@ -59,7 +59,7 @@ def to_f64(tree: Any) -> Any:
 
 
 def referee(weights: Mapping[str, Any]) -> Callable[..., Any]:
-    """The reference's answers under these weights: keys and values made plainly, in f64."""
+    """The reference's answers with these weights: keys and values computed directly, in f64."""
     import torch
 
     weights_f64 = dequantise(to_f64(weights))
@@ -75,7 +75,7 @@ def referee(weights: Mapping[str, Any]) -> Callable[..., Any]:
 
 
 def combine(parts: Mapping[str, Judgement], **more: float | str | None) -> Judgement:
-    """One judgement of all parts: all must pass, and each reports its relative error."""
+    """Combine the judgements of all parts: all must pass, and each reports its relative error."""
     figures = {f"relative_rms{name}": part.figures.get("relative_rms") for name, part in parts.items()}
     bad = [
         f"{name.strip('_').replace('_', ' ')}: {part.reason}".removeprefix(": ")

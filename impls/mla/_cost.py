@@ -1,4 +1,4 @@
-"""The least work of a forward, and what a cache takes per token."""
+"""Minimum work of a forward, and the cache size per token."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
 
 
 def cost(w: MlaWorkload) -> Cost:
-    """The forward's least FLOPs and least bytes; no one way need reach both.
+    """Minimum FLOPs and minimum bytes of a forward; one implementation need not reach both.
 
-    FLOPs are those of keys and values made per head, for new tokens only. Bytes: what stands for a
-    token is read as its latent, weights once, the result written once.
+    FLOPs are those of keys and values computed per head, for new tokens only. Bytes: a cached token is read
+    as its latent, weights are read once, the result is written once.
     """
     c, tokens = w.widths, w.batch * w.new
     projections = sum(math.prod(shape) for shape in weight_shapes(c).values() if len(shape) > 1)
@@ -36,11 +36,11 @@ def _bytes(array: Any) -> int:
 
 
 def keeps_heads(w: MlaWorkload, *_: Any) -> dict[str, int]:
-    """A fact: a cache of every head's keys and values, which a prefill of this way would fill."""
+    """Fact: size of a cache of every head's keys and values, as a prefill by this method would fill it."""
     c = w.widths
     return {"cache_bytes_per_token": c.heads * (c.nope + c.rope + c.v) * BYTES[w.dtype]}
 
 
 def keeps_latents(w: MlaWorkload, *_: Any) -> dict[str, int]:
-    """A fact: a cache of latents and shared keys, which a prefill of this way would fill."""
+    """Fact: size of a cache of latents and shared keys, as a prefill by this method would fill it."""
     return {"cache_bytes_per_token": (w.widths.kv_lora + w.widths.rope) * BYTES[w.dtype]}

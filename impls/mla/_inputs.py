@@ -1,4 +1,4 @@
-"""Inputs of a workload: tokens, weights, rotations, and the cache of a decode or chunk, in both forms."""
+"""Inputs of a workload: tokens, weights, rotations, and the cache of a decode or chunk in both forms."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from .workload import EXTENSION, PEAK, Config, MlaWorkload
 
 ROPE_BASE = 10000.0
 TRAINED = 4096  # tokens of the context before it was extended
-FAST, SLOW = 32, 1  # turns over that context: a pair with more is kept, one with fewer slowed down in full
+FAST, SLOW = (
+    32,
+    1,
+)  # turns over that context: pairs with more stay as they are, pairs with fewer are slowed down fully
 BLOCK = 128  # rows and columns of a quantised weight that share one scale
-LARGEST = 448.0  # what float8_e4m3 holds
+LARGEST = 448.0  # largest float8_e4m3 number
 WORD = 4  # quantised numbers in an int32, the first in its lowest bits
 RUN = 64  # tokens of a cluster, which share a direction
 
 
 def weight_shapes(c: Config) -> dict[str, tuple[int, ...]]:
-    """Linear weights as [out, in] and norm weights, under upstream's names."""
+    """Linear weights as [out, in] and norm weights, with upstream's names."""
     query = c.heads * (c.nope + c.rope)
     if c.q_lora:
         ways: dict[str, tuple[int, ...]] = {
@@ -42,7 +45,7 @@ def weight_shapes(c: Config) -> dict[str, tuple[int, ...]]:
 def shapes(w: MlaWorkload) -> Shapes:
     c = w.widths
     if c.rope % 2:
-        raise Unsupported(f"rope={c.rope} is odd, and positions turn pairs; use an even one")
+        raise Unsupported(f"rope={c.rope} is odd, but positions rotate pairs; use an even number")
     if w.steps > 1 and w.phase != "decode":
         raise Unsupported(
             f"steps={w.steps}: a {w.phase} takes all tokens at once; use phase=decode or steps=1"
@@ -53,7 +56,7 @@ def shapes(w: MlaWorkload) -> Shapes:
         "freqs": Array((w.new, c.rope // 2), "c64"),
     }
     if w.phase == "chunk" and not w.causal:
-        raise Unsupported("causal=false: a chunk's tokens see none after them; use causal=true")
+        raise Unsupported("causal=false: no tokens follow those of a chunk; use causal=true")
     if w.cached:
         cached = (w.batch, w.seq)
         arrays["cache_k"] = Array((*cached, c.heads, c.nope + c.rope), w.dtype)
@@ -61,7 +64,7 @@ def shapes(w: MlaWorkload) -> Shapes:
         arrays["cache_ckv"] = Array((*cached, c.kv_lora), w.dtype)
         arrays["cache_kpe"] = Array((*cached, c.rope), w.dtype)
     if w.page and w.phase != "decode":
-        raise Unsupported(f"page={w.page}: pages are a decode's; use phase=decode or page=0")
+        raise Unsupported(f"page={w.page}: only a decode has pages; use phase=decode or page=0")
     if w.page:
         in_pages = (w.batch * w.pages, w.page)
         arrays["pages_ckv"] = Array((*in_pages, c.kv_lora), w.dtype)
@@ -78,8 +81,8 @@ def _weight_arrays(w: MlaWorkload) -> dict[str, Array]:
             continue
         if shape[1] % WORD:
             raise Unsupported(
-                f"weights=fp8_block packs {WORD} numbers in a word, and {name} has {shape[1]} columns; "
-                "use widths that 4 divides"
+                f"weights=fp8_block packs {WORD} numbers into a word, but {name} has {shape[1]} columns; "
+                "use widths divisible by 4"
             )
         arrays[name] = Array((shape[0], shape[1] // WORD), "i32")
         arrays[f"{name}_scale"] = Array((-(-shape[0] // BLOCK), -(-shape[1] // BLOCK)), "f32")
@@ -89,13 +92,13 @@ def _weight_arrays(w: MlaWorkload) -> dict[str, Array]:
 def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
     """Normal tokens; weights scaled by 1/√in, so that every activation stays near 1.
 
-    Norm weights are near 1 and, like all of upstream's, in the model's dtype. A decode's cache holds
-    one content twice: normalised latents and rotated keys as drawn, and the keys and values that
-    `wkv_b` makes of the rounded latents, rounded again.
+    Norm weights are near 1 and, like all of upstream's weights, in the model's dtype. A decode's cache stores
+    the same content twice: normalised latents and rotated keys as drawn, and the keys and values that `wkv_b`
+    computes from the rounded latents, rounded again.
 
-    `clustered`: tokens come in runs of 64 that share a direction, of half their variance. `peaked`: queries
-    are five times as large, so that a softmax keeps few keys. `zeros`: they are 0, and every key weighs
-    alike.
+    `clustered`: tokens come in runs of 64 that share a direction with half of their variance. `peaked`:
+    queries are five times as large, so that a softmax selects few keys. `zeros`: queries are 0, and all keys
+    have equal weight.
     """
     drawn = _drawn(w)
     factor = {"peaked": PEAK, "zeros": 0}.get(w.distribution, 1)
@@ -124,7 +127,7 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
 
 
 def complete(w: MlaWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """With a decode's cache in both forms where the file has the latents alone, or the weights."""
+    """Add the other form of a decode's cache if the file has only the latents, or the weights."""
     parts = {"cache_ckv", "cache_kpe"}
     if given & {"pages_ckv", "pages_kpe", "page_table"}:
         raise ValueError("pages are made from the cache: capture cache_ckv and cache_kpe")
@@ -141,14 +144,14 @@ def complete(w: MlaWorkload, arrays: dict[str, Any], given: frozenset[str]) -> d
 
 
 def _drawn(w: MlaWorkload) -> Any:
-    """What numbers are drawn in, before they are rounded."""
+    """Dtype in which numbers are drawn before they are rounded."""
     import numpy as np
 
     return np.float64 if w.dtype == "f64" else np.float32
 
 
 def _in_runs(w: MlaWorkload, tokens: Any, rng: Any) -> Any:
-    """Normal tokens [batch, tokens, width], in clusters where the workload's are."""
+    """Normal tokens [batch, tokens, width], in clusters if the workload's distribution says so."""
     if w.distribution != "clustered":
         return tokens
     batch, count, width = tokens.shape
@@ -157,7 +160,7 @@ def _in_runs(w: MlaWorkload, tokens: Any, rng: Any) -> Any:
 
 
 def cache(w: MlaWorkload, weights: Mapping[str, Any], rng: Any) -> dict[str, Any]:
-    """A decode's cache of drawn tokens, in both its forms."""
+    """A decode's cache of drawn tokens, in both forms."""
     import numpy as np
 
     c, drawn = w.widths, _drawn(w)
@@ -168,7 +171,7 @@ def cache(w: MlaWorkload, weights: Mapping[str, Any], rng: Any) -> dict[str, Any
 
 
 def both_forms(w: MlaWorkload, weights: Mapping[str, Any], latents: Any, positions: Any) -> dict[str, Any]:
-    """Latents and rotated keys as a cache keeps them, and the keys and values of all heads."""
+    """Latents and rotated keys as a cache stores them, and the keys and values of all heads."""
     import numpy as np
 
     c = w.widths
@@ -182,9 +185,9 @@ def both_forms(w: MlaWorkload, weights: Mapping[str, Any], latents: Any, positio
 
 
 def put_in_pages(w: MlaWorkload, table: Any, *caches: Any) -> dict[str, Any]:
-    """The latents and rotated keys of a cache, a page of `w.page` tokens where the table has it.
+    """The latents and rotated keys of a cache, in pages of `w.page` tokens at the places in the table.
 
-    What of a last page no token fills holds numbers that no answer may depend on.
+    The unused end of a last page has numbers that no answer may depend on.
     """
     import numpy as np
 
@@ -212,7 +215,7 @@ def quantise(weight: Any) -> tuple[Any, Any]:
 
 
 def plain(w: MlaWorkload, weights: Mapping[str, Any]) -> dict[str, Any]:
-    """Weights without scales, in the workload's dtype: what has them is multiplied with them in f32."""
+    """Weights without scales in the workload's dtype; quantised weights are multiplied by scales in f32."""
     wide = _drawn(w)
     names = [name for name in weights if not name.endswith("_scale")]
     return {name: cast(numbers(weights, name, wide), w.dtype) for name in names}
@@ -231,7 +234,7 @@ def numbers(weights: Mapping[str, Any], name: str, wide: Any) -> Any:
 
 
 def _spread(scales: Any, shape: tuple[int, ...]) -> Any:
-    """Every number's scale; blocks at the end may be cut."""
+    """Each number's scale; blocks at the end may be partial."""
     return scales.repeat(BLOCK, 0).repeat(BLOCK, 1)[: shape[0], : shape[1]]
 
 
@@ -244,10 +247,10 @@ def frequencies(w: MlaWorkload) -> Any:
 
 
 def _speeds(w: MlaWorkload) -> Any:
-    """Radians a token of every pair, base^(−2j/rope); under yarn (arXiv 2309.00071) slow pairs are slowed.
+    """Radians per token of each pair, base^(−2j/rope); yarn (arXiv 2309.00071) slows down slow pairs.
 
-    Pairs that turn more than FAST times over the trained context are as they were, those below SLOW turn
-    EXTENSION times slower, and between them a ramp over the pairs' numbers mixes both.
+    Pairs that turn more than FAST times over the trained context stay as they were. Those below SLOW turn
+    EXTENSION times slower. Between them, a ramp over the pairs' indices mixes both.
     """
     import numpy as np
 

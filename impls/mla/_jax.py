@@ -1,7 +1,7 @@
-"""What the jax twins share, with the torch variants' dtypes: rotation and softmax in f32 (in f64 for f64).
+"""Shared code of the jax implementations; dtypes as in torch: rotation and softmax in f32 (f64 for f64).
 
-Products ask for the highest precision, as torch's do by default: without it f32 inputs are rounded
-to fewer bits on a TPU, and on some GPUs.
+Products request the highest precision, as torch's do by default. Without it f32 inputs are rounded to fewer
+bits on a TPU and on some GPUs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def dequantise(w: MlaWorkload, weights: Any) -> Any:
 
 
 def product(form: str, *arrays: Any) -> Any:
-    """An einsum over arrays of one dtype, which the result has too."""
+    """An einsum over arrays of one dtype, which the result also has."""
     import jax.numpy as jnp
 
     return jnp.einsum(form, *arrays, precision="highest")
@@ -62,7 +62,7 @@ def queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]
 
 
 def latents(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
-    """What a cache keeps of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
+    """What a cache stores of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
     width = w.widths.kv_lora
     with stage("project"):
         both = linear(x, weights["wkv_a"])
@@ -83,7 +83,7 @@ def keys_values(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, 
 
 
 def probabilities(w: MlaWorkload, scores: list[Any]) -> list[Any]:
-    """Softmax over the keys of all parts [b, s, heads, keys] together, in their dtype and in their parts."""
+    """Softmax over the keys of all parts [b, s, heads, keys] together; returns the parts, in their dtype."""
     import jax
     import jax.numpy as jnp
 
@@ -122,7 +122,7 @@ def _norm(x: Any, weight: Any) -> Any:
 
 
 def _rotate(x: Any, freqs: Any) -> Any:
-    """Neighbouring pairs of the last axis turned: (x0 cos − x1 sin, x0 sin + x1 cos)."""
+    """Rotate neighbouring pairs of the last axis: (x0 cos − x1 sin, x0 sin + x1 cos)."""
     import jax.numpy as jnp
 
     with stage("rotate"):

@@ -1,4 +1,4 @@
-"""A model's MLA by its publisher's fields: widths, a device's heads, and the layers that attend latents."""
+"""A model's MLA from its publisher's fields: widths, a device's heads, and the layers that use MLA."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ WIDTHS = {
 
 
 def of_model(model: Model, phase: Phase) -> ModelWorkload:
-    """Heads divide over devices; the latents, and the projections to them, are whole on each."""
+    """Heads are divided over devices; every device has the whole latents and their projections."""
     if "kv_lora_rank" not in model.fields:
-        raise Unsupported("its configuration names no kv_lora_rank, so keys and values have no latent")
+        raise Unsupported("its configuration has no kv_lora_rank, so keys and values have no latent")
     widths = {field: model.fields[name] for field, name in WIDTHS.items()}
     chunk = {"queries": phase.queries} if phase.name == "chunk" else {}
     selects = model.fields.get("index_topk")
@@ -26,5 +26,7 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
         {**widths, "phase": phase.name, **chunk, "dtype": model.dtype},
         model.global_layers,
         query_heads=("heads",),
-        note=f"the model attends the {selects} tokens that it selects; here all are" if selects else "",
+        note=f"the model attends only to the {selects} tokens that it selects; here all are attended"
+        if selects
+        else "",
     )

@@ -1,4 +1,4 @@
-"""The callable of a phase: of a whole prompt, or of new tokens on a cache in either of its forms."""
+"""The callable of a phase: for a whole prompt, or for new tokens with a cache in one of its two forms."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from .workload import MlaWorkload
 
-Attend = Callable[[Any, Any, Any, list[tuple[Any, Any]]], Any]  # x, weights, freqs, and what is cached
+Attend = Callable[[Any, Any, Any, list[tuple[Any, Any]]], Any]  # x, weights, freqs, and the cache
 
 
 def attend_cached_keys(
     w: MlaWorkload, attend: Attend, forward_only: Callable[[Any], Any]
 ) -> Callable[..., Any]:
-    """`attend` where a cache is the keys and values of all heads."""
+    """`attend` for a cache of the keys and values of all heads."""
 
     def cached(x: Any, weights: Any, freqs: Any, cache_k: Any, cache_v: Any) -> Any:
         return attend(forward_only(x), weights, freqs, [(cache_k, cache_v)])
@@ -24,7 +24,7 @@ def attend_cached_keys(
 def attend_cached_latents(
     w: MlaWorkload, attend: Attend, forward_only: Callable[[Any], Any]
 ) -> Callable[..., Any]:
-    """`attend` where a cache is latents and shared rotated keys."""
+    """`attend` for a cache of latents and shared rotated keys."""
 
     def cached(x: Any, weights: Any, freqs: Any, cache_ckv: Any, cache_kpe: Any) -> Any:
         return attend(forward_only(x), weights, freqs, [(cache_ckv, cache_kpe)])

@@ -1,4 +1,4 @@
-"""A cache that grows by a token at a time: what the decodes of several steps share."""
+"""A cache that grows by one token at a time, for decodes of several steps."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Parts = list[tuple[Any, ...]]
 
 
 def grow(parts: Parts, new: tuple[Any, ...], cache: Cache) -> Parts:
-    """The cache's parts with a token's entry behind them.
+    """The cache's parts with a token's entry after them.
 
-    `beside`: new tokens are a part of their own, and what came as an input is never copied. `joined`: one
-    part, all of which is copied for every token.
+    `beside`: new tokens are a separate part, and the input cache is never copied. `joined`: there is one
+    part, which is copied as a whole for every token.
     """
     import torch
 

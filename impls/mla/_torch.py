@@ -1,7 +1,7 @@
-"""What the torch variants share, with upstream's dtypes: rotation and softmax in f32 (in f64 for f64).
+"""Shared code of the torch implementations; upstream's dtypes: rotation, softmax in f32 (f64 for f64).
 
-A decode or chunk attends its cache and the new tokens without joining them: scores are joined, keys are not,
-so that no cache is copied to append one token.
+A decode or chunk attends to its cache and the new tokens without joining them. Scores are joined but keys are
+not, so the cache is not copied to append one token.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ EPSILON = 1e-6
 def dequantise(w: MlaWorkload, weights: Any) -> Any:
     """Weights in the model's dtype: quantised numbers times their blocks' scales (`weight_dequant`).
 
-    Done in every call, as upstream's absorbed path does; `weights: plain` is the side on which it was
-    done once. Blocks at the end may be cut: `wkv_a` has 576 rows.
+    This happens in every call, as in upstream's absorbed path; `weights: plain` is the case in which it was
+    done once before. Blocks at the end may be partial: `wkv_a` has 576 rows.
     """
     import torch
 
@@ -57,7 +57,7 @@ def queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]
 
 
 def joined_queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> Any:
-    """Both parts beside each other, [b, s, heads, nope + rope]."""
+    """Both parts joined, [b, s, heads, nope + rope]."""
     import torch
 
     parts = queries(w, x, weights, freqs)
@@ -66,7 +66,7 @@ def joined_queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> Any:
 
 
 def latents(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
-    """What a cache keeps of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
+    """What a cache stores of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
     from torch.nn.functional import linear
 
     with stage("project"):
@@ -88,7 +88,7 @@ def keys_values(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, 
 
 
 def attend_keys(w: MlaWorkload, q: Any, parts: Any, weights: Any, mask: Any = None) -> Any:
-    """Queries on every head's keys and values, which stand in several parts."""
+    """Attention of queries to every head's keys and values, which come in several parts."""
     import torch
     from torch.nn.functional import linear
 
@@ -100,12 +100,15 @@ def attend_keys(w: MlaWorkload, q: Any, parts: Any, weights: Any, mask: Any = No
         heads = reduce(add, products)
     with stage("output"):
         result = linear(heads.flatten(2), weights["wo"])
-        del scores, shares  # kept until now, as upstream does; returning their memory is time of a stage
+        del (
+            scores,
+            shares,
+        )  # not freed before this, as in upstream; returning their memory is part of a stage's time
         return result
 
 
 def absorbed_queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
-    """Queries of latents, [b, s, heads, kv_lora], and of rotated keys: the up-projection is in the former."""
+    """Queries for latents, [b, s, heads, kv_lora], with the up-projection applied, and for rotated keys."""
     import torch
 
     content, position = queries(w, x, weights, freqs)
@@ -114,7 +117,7 @@ def absorbed_queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[
 
 
 def attend_latents(w: MlaWorkload, latent_queries: Any, parts: Any, weights: Any, mask: Any = None) -> Any:
-    """Queries of latents and of rotated keys on these, which stand in several parts."""
+    """Attention of queries to latents and rotated keys, which come in several parts."""
     import torch
     from torch.nn.functional import linear
 
@@ -135,19 +138,19 @@ def attend_latents(w: MlaWorkload, latent_queries: Any, parts: Any, weights: Any
 
 
 def _up_projections(w: MlaWorkload, weights: Any) -> tuple[Any, Any]:
-    """From latents to every head's keys without position, and to its values."""
+    """From latents, every head's keys without position, and its values."""
     c = w.widths
     return weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
 
 
 def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[Any, ...]:
-    """Softmax over the keys of all parts together, in the scores' dtype and in their parts."""
+    """Softmax over the keys of all parts together; returns the parts, in the scores' dtype."""
     import torch
 
     with stage("softmax"):
         joined = torch.cat(scores, -1) if len(scores) > 1 else scores[0]
         wide = joined.to(_wide(joined))
-        # In place: f32 scores are the callers' own, made for this and not used again.
+        # In place: f32 scores were computed for this call and are not used again.
         wide *= w.scale
         if mask is not None:
             wide += mask
@@ -157,7 +160,7 @@ def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[
 
 
 def future(w: MlaWorkload, x: Any) -> Any:
-    """−inf at keys after the query, [new, cached + new]; None where every key is visible."""
+    """−inf at keys after the query, [new, cached + new]; None if every key is visible."""
     import torch
 
     if w.phase == "decode" or not w.causal:
@@ -168,9 +171,9 @@ def future(w: MlaWorkload, x: Any) -> Any:
 
 
 def forward_only(x: Any) -> Any:
-    """`x` itself; raise :class:`Unsupported` in a backward of what has a cache.
+    """`x` itself; raise :class:`Unsupported` in a backward of a phase with a cache.
 
-    Its cache stands in two forms, and which of them is differentiated would decide the gradients.
+    Its cache exists in two forms, and the gradients would depend on which of them is differentiated.
     """
     if x.requires_grad:
         raise Unsupported("phase=decode and phase=chunk have no backward; use phase=prefill or mode fwd")
@@ -184,7 +187,7 @@ def _norm(x: Any, weight: Any) -> Any:
 
 
 def _rotate(x: Any, freqs: Any) -> Any:
-    """Neighbouring pairs of the last axis as complex numbers, turned; x is [b, s, heads, rope]."""
+    """Rotate neighbouring pairs, as complex numbers; x is [b, s, heads, rope]."""
     import torch
 
     with stage("rotate"):

@@ -1,4 +1,4 @@
-"""The kernels of `triton_decode`: a part of the keys per program, then the parts together."""
+"""Kernels of `triton_decode`: each program attends to a part of the keys; a second kernel merges them."""
 
 import triton
 import triton.language as tl
@@ -11,12 +11,12 @@ def attend_part(
     SCALE: tl.constexpr, LATENT: tl.constexpr, ROPE: tl.constexpr, ROPE_PADDED: tl.constexpr,
     HEADS: tl.constexpr, CUT: tl.constexpr, KEYS: tl.constexpr, PAGE: tl.constexpr,
 ):  # fmt: skip
-    """Of some heads and the keys of one part: the weighted sum of latents, and its largest score and total.
+    """For some heads and one part of the keys: weighted sum of latents, largest score and sum of weights.
 
-    Heads are the rows of the products: all share one key. Where the last program has fewer of them (CUT), the
-    last head fills its rows. The new token opens the first part. A scale that were no constant would reach
-    the kernel as f32, whatever the dtype. With a PAGE the cache lies in pages of so many tokens, and `table`
-    has those of each sequence.
+    Heads are the rows of the products, because all share one key. If the last program has fewer heads (CUT),
+    its last head fills the remaining rows. The first part begins with the new token. A scale that is not a
+    constant would reach the kernel as f32, whatever the dtype. With a PAGE the cache consists of pages of
+    that many tokens, and `table` has those of each sequence.
     """
     part, parts = tl.program_id(0), tl.num_programs(0)
     head = tl.program_id(1) * HEADS + tl.arange(0, HEADS)
@@ -37,7 +37,7 @@ def attend_part(
     first_kpe = tl.load(new_kpe + batch * ROPE + rope, mask=turned, other=0.0).to(wide)
     score = tl.sum(q_content.to(wide) * first[None, :], 1)
     score += tl.sum(q_position.to(wide) * first_kpe[None, :], 1)
-    # Every part has a key, so that no largest score stays −inf.
+    # Every part has a key, so the largest score cannot stay −inf.
     high = tl.where(part == 0, score * scale, float("-inf"))
     weight = tl.where(part == 0, 1.0, 0.0).to(wide) + tl.zeros((HEADS,), wide)
     acc = weight[:, None] * first[None, :]
@@ -81,7 +81,7 @@ def join_parts(
     mixed, largest, total, out, parts,
     LATENT: tl.constexpr, PARTS: tl.constexpr, TOGETHER: tl.constexpr,
 ):  # fmt: skip
-    """A stretch of one head's latent over all parts, each weighed by its largest score and total."""
+    """Merge a range of one head's latent over all parts, weighted by their largest scores and sums."""
     row = tl.program_id(0).to(tl.int64)
     latent = tl.program_id(1) * LATENT + tl.arange(0, LATENT)
     width = tl.num_programs(1) * LATENT

@@ -1,4 +1,4 @@
-"""The launches of decoding over the compressed cache, whole or in pages."""
+"""Launch the decode kernels over the compressed cache, contiguous or in pages."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from ._triton_decode import attend_part, join_parts
 from .workload import MlaWorkload
 
 LEAST_LATENT = 16  # elements that a product sums over
-PROGRAMS = 256  # that the keys are parted for, about two for each multiprocessor of a large GPU
+PROGRAMS = 256  # programs over which keys are divided: about two per multiprocessor of a large GPU
 
 
 def decode_over(w: MlaWorkload) -> Callable[..., torch.Tensor]:
-    """`decode(x, weights, freqs, ckv, kpe, table)`: of a cache in pages where there is a table of them.
+    """`decode(x, weights, freqs, ckv, kpe, table)`; with a table, the cache is in pages.
 
     Latents are [batch, seq, kv_lora], or [pages, page, kv_lora] with the table [batch, pages], int32.
     """
     if w.phase != "decode":
-        raise Unsupported(f"phase={w.phase}: this attends one new token; use phase=decode, or absorb")
+        raise Unsupported(f"phase={w.phase}: this attends to one new token; use phase=decode, or absorb")
     c = w.widths
     if c.kv_lora < LEAST_LATENT or c.kv_lora != triton.next_power_of_2(c.kv_lora):
         raise Unsupported(
-            f"kv_lora_rank {c.kv_lora}: a tile holds a latent whole; use a power of two "
-            f"from {LEAST_LATENT} on, or absorb"
+            f"kv_lora_rank {c.kv_lora}: a tile has whole latents; use a power of two "
+            f"of at least {LEAST_LATENT}, or absorb"
         )
     wide = w.dtype in {"f64", "f32"}
     block, heads = (16, 16) if wide else (32, 16 if c.heads % 32 else 32)
-    warps = 8 if heads == 32 or w.dtype == "f64" else 4  # with which nothing is spilled
+    warps = 8 if heads == 32 or w.dtype == "f64" else 4  # with these, nothing spills
     wanted = max(1, PROGRAMS * heads // (w.batch * c.heads))
-    length = max(2, -(-w.seq // (wanted * block))) * block  # of a part, which one block would not be worth
+    length = max(2, -(-w.seq // (wanted * block))) * block  # of a part; a single block is not worth one
     parts = -(-w.seq // length)
     rope = max(16, triton.next_power_of_2(c.rope))
 

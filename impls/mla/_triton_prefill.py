@@ -1,4 +1,4 @@
-"""The kernel of `triton_prefill`."""
+"""Kernel of `triton_prefill`."""
 
 import triton
 import triton.language as tl
@@ -14,10 +14,10 @@ def attend(
 ):  # fmt: skip
     """A tile of one head's queries over its keys, by the online softmax.
 
-    A head's keys and values lie side by side in `expanded`, and all heads share `kpe`. The content of a query
-    is a part of a row of NOPE + ROPE. A scale that were no constant would reach the kernel as f32.
+    A head's keys and values are adjacent in `expanded`, and all heads share `kpe`. The content of a query is
+    part of a row of NOPE + ROPE. A scale that is not a constant would reach the kernel as f32.
     """
-    # The last tiles have the most keys: they begin first.
+    # The last tiles have the most keys, so they start first.
     first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BM
     batch, head = (tl.program_id(1) // HEADS).to(tl.int64), tl.program_id(1) % HEADS
     nope, rope, value = tl.arange(0, WIDE_NOPE), tl.arange(0, WIDE_ROPE), tl.arange(0, WIDE_V)
@@ -48,7 +48,7 @@ def attend(
         if CAUSAL:
             visible = visible & (keys[None, :] <= rows[:, None])
         scores = tl.where(visible, scores, float("-inf"))
-        new = tl.maximum(most, tl.max(scores, 1))  # the first block holds a key that every row sees
+        new = tl.maximum(most, tl.max(scores, 1))  # the first block has a key that every row sees
         weights = tl.exp(scores - new[:, None])
         fade = tl.exp(most - new)
         total = total * fade + tl.sum(weights, 1)

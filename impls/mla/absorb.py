@@ -1,7 +1,7 @@
-"""Absorb: move the up-projection into the query and the result and attend the latents themselves.
+"""Absorb: move the up-projection into the query and the result, and attend to the latents directly.
 
-Upstream's default. A decode reads kv_lora + rope cached values per token, 71 times fewer than
-`naive` in the v3 configuration; a prefill pays with products kv_lora wide instead of nope or v.
+Upstream's default. A decode reads kv_lora + rope cached values per token, 71 times fewer than `naive` in the
+v3 configuration. A prefill's products are more expensive: kv_lora wide instead of nope or v.
 """
 
 from harness import implementation

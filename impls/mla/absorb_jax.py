@@ -1,7 +1,7 @@
-"""Absorb in jax: `absorb` as one program that XLA compiles, so that its planned memory and FLOPs are known.
+"""`absorb` in jax: one program that XLA compiles, with known planned memory and FLOPs.
 
-The projections move to the query and the result and the latents are attended (DeepSeek-V3's
-`absorb`): a decode reads kv_lora + rope cached values per token. Its baseline is `naive_jax`.
+The projections are moved to the query and the result, and attention reads the latents (DeepSeek-V3's
+`absorb`). A decode reads kv_lora + rope cached values per token. Its baseline is `naive_jax`.
 """
 
 from functools import reduce

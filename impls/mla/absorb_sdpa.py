@@ -1,12 +1,12 @@
 """Absorb through SDPA: multi-query attention over the latents, in torch's fused kernels.
 
-In the absorbed form all heads share one key, [latent | rotated part], whose first kv_lora entries
-are the value. Values are attended at the keys' full width and cut afterwards, since torch's kernel
-for the cpu takes equal widths only: 12.5 % more work in the second product, but no stored scores.
-Where no key is hidden the heads are rows of one head; a causal prefill broadcasts the shared key
-without a copy, and its backward holds a gradient of it per head. A decode joins its cache and the
-new token, which copies the cache. Source: the multi-query view of absorbed MLA in DeepSeek-V2
-(arXiv 2405.04434); the same answer as `absorb`.
+In the absorbed form all heads share one key, [latent | rotated part], whose first kv_lora entries are the
+value. Values are attended to at the keys' full width and cut afterwards, since torch's kernel for the CPU
+takes only equal widths. This is 12.5 % more work in the second product, but stores no scores. If no key is
+hidden the heads are rows of one head. A causal prefill broadcasts the shared key without a copy, and its
+backward has one gradient of it per head. A decode joins its cache and the new token, which copies the cache.
+Source: the multi-query view of absorbed MLA in DeepSeek-V2 (arXiv 2405.04434). The result is that of
+`absorb`.
 """
 
 from harness import Unsupported, implementation, stage

@@ -1,7 +1,8 @@
-"""Absorb over several steps: as `naive_steps`, but what grows is a cache of latents.
+"""Absorb over several decode steps: like `naive_steps`, but with a growing cache of latents.
 
-Per step the up-projection moves into one query and one result, and the latents are attended: in the v3
-configuration a token adds 576 numbers where keys and values of all heads are 40960 (DeepSeek-V3's default).
+In each step the up-projection moves into one query and one result, and attention reads the latents. In the v3
+configuration a token adds 576 numbers to the cache, while keys and values of all heads are 40960
+(DeepSeek-V3's default).
 """
 
 from harness import implementation

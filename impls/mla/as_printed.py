@@ -1,10 +1,10 @@
-"""#684's lines as its description prints them (`lines=after`), and those that they replace (`before`).
+"""The lines in #684's description (`lines=after`), and the lines that they replace (`lines=before`).
 
-Around them stands what `naive` does: its queries, keys and values, and its projection of the result. The
-two differ in the softmax alone, of which `after` wants f32: then probabilities are f32 beside values in the
-model's dtype, and torch multiplies only what has one dtype. Heads come first in both, for the lines before,
-taken literally, would attend heads and not tokens. Without a mask, as the description has its path.
-Source: DeepSeek-V3 #684, description.
+The rest is `naive`'s: its queries, keys and values, and its projection of the result. The two differ only in
+the softmax, which `after` computes in f32. Probabilities are then f32 but values have the model's dtype, and
+torch multiplies only operands of one dtype. Heads come first in both, because the lines before, taken
+literally, would attend to heads and not to tokens. There is no mask, as in the description. Source:
+DeepSeek-V3 #684, description.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from .workload import MlaWorkload
 
 
 def raises(_: MlaWorkload, options: Mapping[str, Any]) -> dict[str, str]:
-    """The check asks for all four dtypes, whatever the workload's own."""
-    why = "probabilities are f32 beside values of another dtype (#684)"
+    """The check tries all four dtypes, whatever the workload's own."""
+    why = "probabilities are f32 but values have another dtype (#684)"
     return {} if options.get("lines") == "before" else {"dtypes": why}
 
 
@@ -29,9 +29,7 @@ def as_printed(w: MlaWorkload, *, lines: Literal["after", "before"] = "after"):
     from torch.nn.functional import linear, softmax
 
     if w.cached or (w.causal and w.seq > 1):
-        raise Unsupported(
-            "the lines printed know neither mask nor cache; use phase=prefill with causal=false, or fast_path"
-        )
+        raise Unsupported("the lines have no mask and no cache; use phase=prefill, causal=false or fast_path")
 
     def before(q, k, v):
         scores = torch.matmul(q, k.transpose(-2, -1)) * w.scale
@@ -46,7 +44,9 @@ def as_printed(w: MlaWorkload, *, lines: Literal["after", "before"] = "after"):
         except RuntimeError as error:
             if scores.dtype == v.dtype:
                 raise
-            raise Unsupported(f"as printed, in {w.dtype} torch raises: {error}; use lines=before") from None
+            raise Unsupported(
+                f"in {w.dtype} torch raises for the printed lines: {error}; use lines=before"
+            ) from None
 
     attend = before if lines == "before" else after
 

@@ -1,11 +1,11 @@
-"""The fast path as #684's commits have it: meant to fail, for it attends something else.
+"""The fast path as in #684's commits: meant to fail, because it computes a different attention.
 
-It answers up to 256 new tokens without a mask (an open prefill, or a single token), and there it
-differs from upstream in four ways, made runnable here and nothing else: projections are split with
-the position first, keys and values of `wkv_b` by kind and not by head; queries and keys keep their
-rotated part alone, so that content has no say in the scores. A decode does not run: such keys do not
-fit the cache. Under a mask, and above 256 tokens, it is `naive` itself and right. Baseline for
-nothing: `fast_path` is the description made correct. Source: DeepSeek-V3 #684.
+It is used for up to 256 new tokens without a mask (an open prefill, or a single token). There it differs from
+upstream in these ways, which are reproduced here so that they run. Projections are split with the position
+first, and those of `wkv_b` by kind and not by head. Queries and keys keep only their rotated part, so content
+does not affect the scores. A decode does not run, because these keys do not fit the cache. With a mask, and
+above 256 tokens, it is `naive` itself and right. It is no baseline: `fast_path` is the corrected version.
+Source: DeepSeek-V3 #684.
 """
 
 from typing import Any
@@ -20,12 +20,12 @@ from .workload import MlaWorkload
 
 
 def takes_fast_path(w: MlaWorkload) -> bool:
-    """Whether a prefill is answered by the fast path: short, and without a mask."""
+    """Whether the fast path computes a prefill: it must be short and have no mask."""
     return w.phase == "prefill" and w.new <= LONGEST and (w.seq == 1 or not w.causal)
 
 
 def facts(w: MlaWorkload, *_: Any) -> dict[str, Any]:
-    """Where it is taken, what is left of a key is its rotated part, though for every head."""
+    """On the fast path only the rotated part of a key is left, but for every head."""
     c = w.widths
     of_part = {"cache_bytes_per_token": c.heads * (c.rope + c.v) * BYTES[w.dtype]}
     return {
@@ -35,12 +35,12 @@ def facts(w: MlaWorkload, *_: Any) -> dict[str, Any]:
 
 
 def fails(w: MlaWorkload, _: Any) -> dict[str, str]:
-    """Those that look at single sequences or zeros are held: it is wrong, but of one token alone."""
+    """Checks of single sequences or of zeros pass: it is wrong, but only within a token."""
     order, content = "projections are split in another order (#684)", "scores lose content (#684)"
     known = {"equivalence": order, "input_scales": order} if takes_fast_path(w) else {}
     if takes_fast_path(w) and w.seq > 1:
         known["content_matters"] = content
-    return known if w.causal else {**known, "boundary": f"up to {LONGEST} open tokens {order}"}
+    return known if w.causal else {**known, "boundary": f"up to {LONGEST} tokens without a mask, {order}"}
 
 
 @implementation(
@@ -64,7 +64,7 @@ def claimed_fast_path(w: MlaWorkload):
         return standard.naive(w)
 
     def misread(weights):
-        """The same numbers, ordered so that the right code reads them as the commits do."""
+        """The same numbers, ordered so that correct code reads them as the commits do."""
         last = "wq_b" if c.q_lora else "wq"
         keys, values = weights["wkv_b"].split([c.heads * c.nope, c.heads * c.v])
         by_head = [keys.unflatten(0, (c.heads, -1)), values.unflatten(0, (c.heads, -1))]

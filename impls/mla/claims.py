@@ -1,10 +1,10 @@
-"""Published statements about multi-head latent attention, and what became of them: `seqsweep claims mla`.
+"""Published statements about multi-head latent attention, with the evidence for or against them.
 
-DeepSeek-V3 #684 (commits cc66d60 and 79d72ec, open) states neither widths, heads nor dtype; its "before"
-is one of two paths of DeepSeek-V3's inference/model.py, naive or absorb, of which absorb is the default.
-mla/claimed_fast_path is the code of its commits, mla/as_printed the lines that its description prints,
-and mla/fast_path what it describes, written for this project. No number was published of convergence,
-distributed training or score distributions, so they are no claims.
+Run `seqsweep claims mla` to check them. DeepSeek-V3 #684 (commits cc66d60 and 79d72ec, open) states neither
+widths, heads nor dtype. Its "before" is one of two paths of DeepSeek-V3's inference/model.py, naive or
+absorb; absorb is the default. mla/claimed_fast_path is the code of its commits, mla/as_printed the lines in
+its description, and mla/fast_path its description implemented for this project. No number was published for
+convergence, distributed training or score distributions, so they are not claims.
 """
 
 from itertools import product
@@ -63,10 +63,10 @@ def a100_times(e):
     """On an A100 at batch 32 the optimised attention is 1.35, 1.37 and 1.39 times as fast at 64, 128 and 256
     tokens, and as fast as before at 512
 
-    At upstream's default widths the times are 133 to 189 TFLOP/s, which an A100 does in half precision (312)
-    alone: up to 256 tokens the optimised ones exceed TF32 (156), all exceed f32 (19.5). The 671B model's
-    widths would need 1 770 to 2 507 TFLOP/s, so they were not those. The naive and the described path take
-    the same FLOPs, so no gain follows from arithmetic.
+    At upstream's default widths the times are 133 to 189 TFLOP/s, which an A100 reaches only in half
+    precision (312): up to 256 tokens the optimised ones exceed TF32 (156), and all exceed f32 (19.5). The
+    671B model's widths would need 1 770 to 2 507 TFLOP/s, so they were not used. The naive and the described
+    path take the same FLOPs, so arithmetic explains no gain.
     """
     for n, printed, original, optimised in e.each("printed", "original", "optimised"):
         follows = original / optimised
@@ -96,7 +96,7 @@ def a100_memory(e):
     """
     for n, saved in e.each("saved"):
         yield Figure("published", "%", published=saved, row=n)
-    # Temporaries of the path as described, beside those of upstream's two paths
+    # Temporaries of the path as described, against those of upstream's two paths
     for path, dtype, seq in product(("naive", "absorb"), ("bf16", "f32"), (64, 256)):
         described, before = (e.trace_bytes(label, seq=seq, dtype=dtype) for label in (DESCRIBED, path))
         yield Figure(f"against {path}, {dtype}, {seq} tokens", "%", found=100 * (1 - described / before))
@@ -116,8 +116,8 @@ def fast_path_equal(e):
     """The fast path gives what the original implementation gives
 
     As committed, projections are split in another order, and scores keep only the rotated part of queries and
-    keys. Judged are the commits, made to run; with the order and the content kept, mla/fast_path does equal
-    the reference.
+    keys. The commits are judged, with the changes needed to run them. With the order and the content kept,
+    mla/fast_path does equal the reference.
     """
     yield Figure("the commits' answers equal the reference's", holds=e.status(COMMITTED) == "ok")
     yield Figure("the path as described does", holds=e.status(DESCRIBED) == "ok")
@@ -129,9 +129,9 @@ def fast_path_equal(e):
 def backward_compatible(e):
     """The change is fully backward compatible, checkpoints included
 
-    A single token attends itself alone, so its answer shows nothing but the projections: the commits split
-    them in another order than checkpoints have them in. How a checkpoint is loaded does not change; what is
-    read from it does.
+    A single token attends only to itself, so its answer shows only the projections: the commits split them in
+    another order than checkpoints have them. Loading a checkpoint does not change, but the meaning of its
+    weights does.
     """
     holds = e.status(COMMITTED) == "ok"
     name = "with weights in the order of a checkpoint one token gets the answer it got before"
@@ -145,7 +145,7 @@ def fast_path_threshold(e):
 
     The model's forward makes a mask for every length above 1 (Transformer.forward in inference/model.py), so
     in the model only single tokens take the fast path. Lengths of 64 to 256, as in the table of times, take
-    it only when attention is called without the mask, where every token sees all later ones.
+    it only if attention is called without the mask, and then every token sees all later ones.
     """
     yield Figure("256 tokens without a mask take it", holds=e.fact(COMMITTED, "path") == "claimed")
     yield Figure("257 do not", holds=e.fact(COMMITTED, "path", seq=257) == "naive")
@@ -168,8 +168,8 @@ def fast_path_threshold(e):
 def dtypes(e):
     """The fast path handles dtypes consistently and is compatible with different data types
 
-    The softmax is asked for f32 and not cast back, so that f32 probabilities meet values of the model's
-    dtype, and torch multiplies only matrices of one dtype: in f64, bf16 and f16 the printed lines raise.
+    The softmax is computed in f32 and not cast back, so f32 probabilities are multiplied with values of the
+    model's dtype. torch multiplies only matrices of one dtype: in f64, bf16 and f16 the printed lines raise.
     """
     holds = e.check("mla/dtypes", PRINTED)
     yield Figure("the lines printed run, and are right, in f64, f32, bf16 and f16", holds=holds)
@@ -182,8 +182,8 @@ def dtypes(e):
 def softmax_f32(e):
     """A softmax that is explicitly f32 makes the attention numerically more stable
 
-    Within, torch's softmax of bf16 scores works in f32 and rounds once, so it gives the same as one that is
-    asked for f32 and cast back. Upstream's code asks for f32 and casts back already (scores.softmax in
+    Internally, torch's softmax of bf16 scores works in f32 and rounds once, so it gives the same as one that
+    is explicitly f32 and cast back. Upstream's code already requests f32 and casts back (scores.softmax in
     inference/model.py).
     """
     yield Figure("answers with it are right in f32", holds=e.status(PRINTED) == "ok")
@@ -196,9 +196,9 @@ def printed_lines(e):
     """The lines printed as after optimise those printed as before, with a single product for scores and for
     outputs and fewer allocations
 
-    The lines before have one product for scores and one for outputs too. In f32, where alone the lines after
-    run, both are the same operators on the same shapes. Both are given queries and keys with heads first,
-    which the text prints for after only.
+    The lines before also have one product for scores and one for outputs. In f32, the only dtype in which the
+    lines after run, both are the same operators on the same shapes. Both get queries and keys with heads
+    first, which the text prints only for after.
     """
     yield Figure("the lines after are right in f32", holds=e.status(PRINTED, batch=1) == "ok")
     holds = e.program(PRINTED, "host") != e.program(BEFORE, "host")
@@ -214,9 +214,9 @@ def described_path(e):
     """The fast path was verified at batches 1 to 32, lengths 32 to 512, at 256 tokens, with and without a
     mask, for scales, gradients, head widths and dtypes
 
-    Judged is mla/fast_path, written for this project from the description: a path as described can hold all
-    of this. The code of the commits does not (fast-path-equal, dtypes), and the tests that are listed were
-    not published with it.
+    mla/fast_path is judged, which was written for this project from the description: a path as described can
+    pass all of this. The code of the commits does not (fast-path-equal, dtypes), and the tests that are
+    listed were not published with it.
     """
 
     def ok(**shape):
@@ -240,10 +240,10 @@ def prefill_flops(e):
     """In a prefill at the 671B model's widths attending the latents (absorb) takes more FLOPs than making
     every head's keys (naive)
 
-    What both have in common drops out of the difference of the compiled programs, which agrees with the
-    widths of the model.
+    The difference of the compiled programs removes what both have in common, and agrees with the widths of
+    the model.
     """
-    # Per pair of tokens and head absorb works with widths 512 + 64 + 512 where naive has 128 + 64 + 128
+    # Per pair of tokens and head absorb has widths 512 + 64 + 512, and naive has 128 + 64 + 128
     more = (number(512) + 64 + 512) - (number(128) + 64 + 128)
     for seq in (64, 512):
         follows = 2 * e.batch * number(seq) ** 2 * 128 * more / 1e9
@@ -256,10 +256,10 @@ def prefill_flops(e):
 def decode_cache(e):
     """A cached token takes 40960 values as keys and values of 128 heads and 576 as a latent, 71 times fewer
 
-    The widths of the model give what compiled decodes take as their caches.
+    The widths of the model give the cache sizes of the compiled decodes.
     """
     naive, absorb = 128 * (number(128) + 64 + 128), number(512) + 64
-    # What a decode is given for 2Ki cached tokens, less what it is given for 1Ki; f32
+    # A decode's inputs for 2Ki cached tokens, less those for 1Ki; f32
     for path, follows in (("naive", naive), ("absorb", absorb)):
         long, short = (e.argument_bytes(f"{path}_jax", "host", seq=seq) for seq in (2 * Ki, Ki))
         yield Figure(f"values a token of {path}", follows=follows, found=(long - short) / Ki / 4)
@@ -270,7 +270,7 @@ def decode_cache(e):
 def mscale(e):
     """A context extended 40 times scales scores by m² = 1.874, with m = 0.1·mscale·ln(factor) + 1
 
-    The value follows from upstream's formula, and nothing was published to hold it against
+    The value follows from upstream's formula; no published value exists to compare it with
     """
     yield Figure("m²", follows=(0.1 * log(40) + 1) ** 2)
 
@@ -280,7 +280,7 @@ def threshold_sglang(e):
     """In sglang every head's keys are made for prefills below 2048 tokens, and latents are attended in every
     decode
 
-    It is a setting; where the times cross depends on kernels and needs the GPU
+    It is a setting; the length at which the times cross depends on kernels and needs the GPU
     """
     yield Figure("first length that attends latents", published=2048)
 
@@ -298,5 +298,5 @@ def threshold_sglang_h20(e):
 def threshold_vllm(e):
     """In vLLM every head's keys are made where no prefill of the batch is longer than the indexer's top-k
 
-    A rule, not a number; where it sets in follows the model's top-k, and its gain needs the GPU
+    A rule, not a number; where it starts to apply follows the model's top-k, and its gain needs the GPU
     """

@@ -1,13 +1,13 @@
 """Multi-head latent attention (MLA), as in DeepSeek-V3's inference code (#684 rewrites it).
 
-A token is kept as one latent of `kv_lora` values and one rotated key part that all heads share.
-Either every head's keys and values are made from the latents (naive), or the projections move to
-the query and the result, and the latents themselves are attended (absorb). Both are one semantics:
-which of them is faster turns with the phase and the length.
+A token is stored as one latent of `kv_lora` values and one rotated key part that all heads share. Either
+every head's keys and values are computed from the latents (naive), or the projections move to the query and
+the result, and attention reads the latents directly (absorb). Both have the same semantics. Which of them is
+faster depends on the phase and the length.
 
-The defaults are upstream's module defaults: dimension 2048 and 16 heads. Positions are rotated at
-the trained frequencies; of the context extension of upstream's checkpoints the larger scale of the scores
-is `mscale`, and the frequencies are `rope_scaling`.
+The defaults are upstream's module defaults: dimension 2048 and 16 heads. Positions are rotated at the trained
+frequencies. Upstream's checkpoints extend the context: `mscale` applies their larger scale of the scores, and
+`rope_scaling` their frequencies.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def _one_step(w: MlaWorkload) -> None:
 
 def _decode(w: MlaWorkload) -> None:
     if w.phase != "decode":
-        raise Unsupported(f"phase={w.phase}: a cache that grows by token is a decode's; use phase=decode")
+        raise Unsupported(f"phase={w.phase}: only a decode's cache grows by token; use phase=decode")
 
 
 FAMILY = Family(
     name="mla",
-    question="Up to which length is it better to make every head's keys than to attend the latents?",
+    question="Up to which length is computing every head's keys faster than attending to the latents?",
     workload=MlaWorkload,
     shapes=shapes,
     inputs=inputs,
@@ -60,7 +60,7 @@ FAMILY = Family(
             at_size_of_tokens(FORWARD),
             gradient=at_size_of_tokens(GRADIENT, cancelling=True),
             framework="torch",
-            sentence="softmax attention over keys and values made from the latents",
+            sentence="softmax attention over keys and values computed from the latents",
             layout="[B, T, D]",
             refuse=_one_step,
         ),
@@ -69,7 +69,7 @@ FAMILY = Family(
             dense,
             at_size_of_tokens(FORWARD),
             framework="torch",
-            sentence="a decode of several tokens, each of which attends the cache and those before it",
+            sentence="decode several tokens, each attending to the cache and the tokens before it",
             layout="[B, T, D]",
             refuse=_decode,
         ),

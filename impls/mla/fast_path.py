@@ -1,8 +1,8 @@
-"""Fast path: up to 256 new tokens, heads first and one product each; above, the naive path itself.
+"""Fast path up to 256 new tokens: heads first, one batched product each; above that, the naive path.
 
-What #684 describes. Its own code computes something else (it loses the part of the score without
-position, and splits the projections in another order), so this is the description made correct. A
-decode has one new token and always takes the fast path.
+This is what #684 describes. Its own code computes something else (it loses the part of the score without
+position, and splits the projections in another order), so this is a corrected version. A decode has one new
+token and always takes the fast path.
 """
 
 from functools import reduce
@@ -32,7 +32,7 @@ def fast_path(w: MlaWorkload):
         return standard.naive(w)
 
     def score(q, parts):
-        # A function, so that no name holds the scores, most of the memory, while the values are attended.
+        # A function, so that the scores, most of the memory, can be freed before the product with the values.
         with stage("scores"):
             return [q @ k.transpose(-1, -2) for k, _ in parts]
 

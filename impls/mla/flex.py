@@ -1,10 +1,10 @@
-"""FlexAttention: naive keys and values in a kernel that torch.compile writes for this mask.
+"""FlexAttention: naive keys and values in a kernel that torch.compile generates for this mask.
 
-No scores are stored. The causal mask is a function of two positions, and a list says of each block of
-128 × 128 scores whether it is computed: those above the diagonal are not. The first call compiles,
-for seconds to a minute, on the cpu with a C++ compiler; there it has no backward and no f64. A decode
-joins its cache and the new token, which copies the cache. Source: Dong et al. (arXiv 2412.05496),
-torch.nn.attention.flex_attention; the same answer as `naive`.
+No scores are stored. The causal mask is a function of two positions. A list says for each block of 128 × 128
+scores whether it is computed; those above the diagonal are not. The first call compiles for seconds to a
+minute. On the CPU this needs a C++ compiler, and there is no backward and no f64. A decode joins its cache
+and the new token, which copies the cache. Source: Dong et al. (arXiv 2412.05496),
+torch.nn.attention.flex_attention. The result is that of `naive`.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ BLOCK = 128
 
 
 def causal_blocks(seq: int, device: Any) -> Any:
-    """The causal mask: blocks before the diagonal's are seen whole, the diagonal's own in part."""
+    """The causal mask: blocks before the diagonal are fully visible, those on the diagonal partly."""
     import torch
     from torch.nn.attention.flex_attention import BlockMask
 
@@ -48,15 +48,15 @@ def flex(w: MlaWorkload):
     from torch.nn.functional import linear
 
     if w.phase == "chunk":
-        raise Unsupported("phase=chunk: its mask is of as many queries as keys, or one; use naive_sdpa")
+        raise Unsupported("phase=chunk: this takes as many queries as keys, or one; use naive_sdpa")
 
     def refuse(x):
         if x.is_cuda:
             return
         if x.requires_grad:
-            raise Unsupported("FlexAttention has no backward on the cpu; use naive_sdpa, or mode fwd")
+            raise Unsupported("FlexAttention has no backward on the CPU; use naive_sdpa, or mode fwd")
         if x.dtype == torch.float64:
-            raise Unsupported("FlexAttention takes no f64 on the cpu; use naive_sdpa, or dtype=f32")
+            raise Unsupported("FlexAttention does not support f64 on the CPU; use naive_sdpa, or dtype=f32")
 
     kernel = torch.compile(flex_attention, dynamic=False)
 

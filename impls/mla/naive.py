@@ -1,6 +1,6 @@
-"""Naive: make every head's keys and values from the latents and attend those (upstream's `naive`).
+"""Naive: compute every head's keys and values from the latents and attend to those (upstream's `naive`).
 
-A prefill's products are cheapest so. A decode reads heads·(nope + rope + v) cached values per token.
+This has the cheapest products for a prefill. A decode reads heads·(nope + rope + v) cached values per token.
 """
 
 from harness import implementation

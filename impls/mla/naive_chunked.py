@@ -1,10 +1,10 @@
-"""Naive, some queries at a time: scores take memory for `chunk` rows of queries, whatever the length.
+"""Naive, some queries at a time: score memory is that of `chunk` rows of queries, whatever the length.
 
-Every chunk sees the keys up to its own last query and no others, which halves a causal prefill's
-products as the chunks become small; `naive` computes hidden scores too. In training a chunk's
-scores are computed again on the way back (checkpointing), so that they are bounded there as well.
-The last chunk is shorter where `chunk` does not divide the length. Source: chunked attention as in
-Rabe and Staats (arXiv 2112.05682), over queries only: a row's softmax is never split.
+Each chunk reads only the keys up to its own last query. This halves a causal prefill's products as the chunks
+become small; `naive` computes hidden scores too. In training a chunk's scores are recomputed in the backward
+(checkpointing), so their memory is bounded there as well. If `chunk` does not divide the length, the last
+chunk is shorter. Source: chunked attention as in Rabe and Staats (arXiv 2112.05682), over queries only: a
+row's softmax is never split.
 """
 
 from harness import Unsupported, implementation, stage
@@ -21,9 +21,9 @@ def naive_chunked(w: MlaWorkload, *, chunk: int = 256):
     from torch.utils.checkpoint import checkpoint
 
     if w.cached:
-        raise Unsupported(f"phase={w.phase}: this divides the queries of a whole prompt; use naive")
+        raise Unsupported(f"phase={w.phase}: this splits the queries of a whole prompt; use naive")
     if chunk < 1:
-        raise Unsupported("chunk=0 holds no query; use 1 or more")
+        raise Unsupported("chunk=0 has no queries; use 1 or more")
 
     def block(q, k, v, start):
         with stage("scores"):

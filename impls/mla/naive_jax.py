@@ -1,8 +1,8 @@
-"""Naive in jax: `naive` as one program that XLA compiles, so that its planned memory and FLOPs are known.
+"""`naive` in jax: one program that XLA compiles, with known planned memory and FLOPs.
 
-The same products of the same shapes (DeepSeek-V3's `naive`); what XLA fuses between them is its own.
-Figures of a compiled program count more than eager torch's matrix products: compare `absorb_jax` with
-this twin, not with `naive`.
+It has the same products with the same shapes (DeepSeek-V3's `naive`); XLA decides what to fuse between them.
+A compiled program counts more than the matrix products that eager torch counts, so compare `absorb_jax` with
+this and not with `naive`.
 """
 
 from functools import reduce

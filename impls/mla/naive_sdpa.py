@@ -1,11 +1,11 @@
-"""Naive through SDPA: every head's keys and values, attended in torch's fused kernels.
+"""Naive through SDPA: every head's keys and values, attended to in torch's fused kernels.
 
-No scores are stored where a fused kernel runs. Keys are wider than values (192 and 128): torch's
-kernels differ in whether they take that, and by itself torch then falls back to plain products on
-the cpu. Option `backend`: `auto` is torch's own choice; `math` is plain products; `flash` is given
-both at the wider one's width, padded with zeros, 20 % more work in the two products; `efficient` and
-`cudnn` are for CUDA. A decode joins its cache and the new token, which copies the cache.
-Source: torch.nn.functional.scaled_dot_product_attention; the same answer as `naive`.
+No scores are stored if a fused kernel runs. Keys are wider than values (192 and 128), which some of torch's
+kernels do not support; torch then falls back to plain products on the CPU. Option `backend`: `auto` is
+torch's own choice; `math` is plain products; `flash` pads the narrower one with zeros to equal widths, 20 %
+more work in the two products; `efficient` and `cudnn` are for CUDA. A decode joins its cache and the new
+token, which copies the cache. Source: torch.nn.functional.scaled_dot_product_attention. The result is that of
+`naive`.
 """
 
 from typing import Literal

@@ -1,8 +1,9 @@
-"""Naive over several steps: a decode that takes its tokens one after the other, each with a longer cache.
+"""Naive over several decode steps: tokens one after the other, each with a longer cache.
 
-What a server does between two prompts (DeepSeek-V3, inference/generate.py), for one layer: tokens are
-given, as the layers above would, and each joins the cache with the keys and values of all heads. `cache` is
-how: `beside` what came in, or `joined` to it, a copy a token; upstream writes into a buffer that was there.
+This is what a server does between two prompts (DeepSeek-V3, inference/generate.py), for one layer. The tokens
+are given, as the layers above would give them. Each joins the cache with the keys and values of all heads.
+Option `cache`: `beside` keeps new entries separate from the input cache; `joined` appends them, which copies
+the cache for each token. Upstream writes into a preallocated buffer.
 """
 
 from harness import implementation

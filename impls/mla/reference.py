@@ -1,4 +1,4 @@
-"""The answer in double precision: some heads and some rows at a time, nothing fused or reordered.
+"""Reference in double precision: some heads and some rows at a time, nothing fused or reordered.
 
 A decode's reference reads the latents; the cached keys and values are the same content, rounded.
 """
@@ -19,7 +19,7 @@ SCORES = 1 << 23  # scores of a block of rows: 64 MiB
 
 
 def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
-    """wo·softmax(scale·q·k)·v, q and k each a part from the token and a rotated part."""
+    """wo·softmax(scale·q·k)·v, where q and k have a part from the token and a rotated part."""
     import torch
     from torch.nn.functional import linear
 
@@ -46,7 +46,7 @@ def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def dequantise(weights: Any) -> Any:
-    """Weights as they are, or made of float8_e4m3 bits: sign, 4 bits of exponent, 3 of mantissa."""
+    """Weights as given, or decoded from float8_e4m3 bits: sign, 4 bits of exponent, 3 of mantissa."""
     import torch
 
     out = dict(weights)
@@ -62,7 +62,7 @@ def dequantise(weights: Any) -> Any:
 
 
 def _float8(like: Any) -> Any:
-    """What each of the 256 patterns of bits means; two are no number, and never stored."""
+    """The value of each of the 256 bit patterns; two are NaN, and never stored."""
     import torch
 
     bits = torch.arange(256, device=like.device)
@@ -85,7 +85,7 @@ def _queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> Any:
 
 
 def latents(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
-    """What a cache keeps of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
+    """What a cache stores of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
     kv = x @ weights["wkv_a"].T
     width = w.widths.kv_lora
     return _norm(kv[..., :width], weights["kv_norm"]), _rotate(kv[..., width:], freqs)
@@ -129,7 +129,7 @@ def _norm(x: Any, weight: Any) -> Any:
 
 
 def _rotate(x: Any, freqs: Any) -> Any:
-    """Turn neighbouring pairs (x0, x1) by an angle: (x0 cos − x1 sin, x0 sin + x1 cos)."""
+    """Rotate neighbouring pairs (x0, x1) by an angle: (x0 cos − x1 sin, x0 sin + x1 cos)."""
     import torch
 
     cos, sin = (part.to(x.dtype) for part in (freqs.real, freqs.imag))

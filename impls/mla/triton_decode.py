@@ -1,12 +1,12 @@
-"""Decode over the compressed cache in two Triton kernels: parts of the keys by themselves, then joined.
+"""Decode over the compressed cache in two Triton kernels: attend to parts of the keys, then merge them.
 
 All heads share one key, [latent | rotated part]: heads are the rows of the products, and the cache is read
-once per 16 or 32 of them. It is not copied to append the new token, which opens the first part. There are so
-many parts that about 256 programs share the keys (flash-decoding); a program per group of heads alone would
-leave a GPU almost empty where sequences are few. Projections are torch's and the answer is as in `absorb`.
+once per 16 or 32 of them. It is not copied to append the new token, which begins the first part. About 256
+programs divide the keys (flash-decoding). With one program per group of heads, a GPU would be almost idle if
+there are few sequences. Projections are torch's and the result is that of `absorb`.
 
-Latents are a power of two wide, as a tile is. In f32 products are IEEE's, without tensor cores: tf32 would
-not keep the bound.
+The latent's width must be a power of two, as for all tiles. In f32 products are IEEE's, without tensor cores:
+tf32 would exceed the bound.
 """
 
 from harness import implementation

@@ -1,8 +1,8 @@
-"""`triton_decode` over a paged cache (arXiv 2309.06180): latents lie in pages of `page` tokens.
+"""`triton_decode` over a paged cache (arXiv 2309.06180): latents are in pages of `page` tokens.
 
-A table names each sequence's pages, in a drawn order, as a server's allocator leaves them. A key's place is
-looked up per block of keys, and nothing is copied to lie in a row. Beside `triton_decode`, which gets the
-same tokens in one piece, it says what paging costs.
+A table lists each sequence's pages, in a random order, as a server's allocator leaves them. The kernel looks
+up the page of each block of keys, and copies nothing into contiguous memory. The difference from
+`triton_decode`, which gets the same tokens contiguously, is the cost of paging.
 """
 
 from harness import Unsupported, implementation
@@ -14,7 +14,7 @@ from .workload import MlaWorkload
 @implementation(framework="triton", semantics="dense", facts=keeps_latents)
 def triton_paged_decode(w: MlaWorkload):
     if not w.page:
-        raise Unsupported("page=0: no cache lies in pages; use page=64, or triton_decode")
+        raise Unsupported("page=0: the cache is not in pages; use page=64, or triton_decode")
 
     from ._triton_decode_launch import decode_over
 

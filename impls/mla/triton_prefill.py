@@ -1,11 +1,12 @@
-"""Short prefill in one Triton kernel: keys and values are attended where the projection has written them.
+"""Short prefill in one Triton kernel: reads keys and values where the projection has written them.
 
-What #684's fast path is after, for a few hundred new tokens: there scores are small, and what `naive` moves
-about them is not. It copies the rotated key to every head, joins it to the rest and stores all scores; here
-all heads read one, the parts of a score are two products, and scores exist a tile at a time. Above, the same
-kernel serves, as `naive_sdpa` does. Decodes are `triton_decode`'s.
+#684's fast path has the same purpose, for a few hundred new tokens: there scores are small, but `naive` moves
+much data around them. It copies the rotated key to every head, joins it to the rest and stores all scores.
+Here all heads read one rotated key, the parts of a score are two products, and only a tile of scores exists
+at a time. The same kernel also handles longer prefills, as `naive_sdpa` does. For decodes use
+`triton_decode`.
 
-In f32 its products are IEEE's, without tensor cores: tf32 would not keep the bound.
+In f32 its products are IEEE's, without tensor cores: tf32 would exceed the bound.
 """
 
 from harness import Unsupported, implementation, stage
@@ -14,12 +15,12 @@ from ._cost import keeps_heads
 from ._torch import dequantise, latents, queries
 from .workload import MlaWorkload
 
-# Queries, keys, warps and stages, with which nothing is spilled from sm_80 to sm_100 (Triton 3.9).
+# Queries, keys, warps and stages with which nothing spills from sm_80 to sm_100 (Triton 3.9).
 TILES = {"bf16": (64, 32, 4, 2), "f16": (64, 32, 4, 2), "f32": (32, 16, 4, 1), "f64": (16, 16, 8, 1)}
 
 
 def width_of_tile(width: int) -> int:
-    """The least power of two that holds a width, and that a matrix instruction takes."""
+    """The least power of two that is at least a width and that a matrix instruction supports."""
     return max(16, 1 << (width - 1).bit_length())
 
 
@@ -28,7 +29,7 @@ def triton_prefill(w: MlaWorkload):
     if w.phase != "prefill":
         raise Unsupported(
             f"phase={w.phase}: this takes as many queries as keys; use naive, phase=prefill, "
-            "or of a decode triton_decode"
+            "or for a decode triton_decode"
         )
 
     import torch

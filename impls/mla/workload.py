@@ -1,4 +1,4 @@
-"""The workload of multi-head latent attention, and the widths of the models."""
+"""Workload of multi-head latent attention, and the widths of the models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ EXTENSION = 40  # how many times longer upstream's extended context is
 
 
 DISTRIBUTIONS = ("iid", "clustered", "peaked", "zeros")
-# Standard deviation of peaked scores. Of n normal ones a softmax is peaked from √(2 ln n) on, 4.7 at 64Ki.
+# Standard deviation of peaked scores. A softmax over n normal scores is peaked from √(2 ln n) on, 4.7 at
+# 64Ki.
 PEAK = 5
 
 
@@ -33,37 +34,37 @@ CONFIGS = {"small": Config(2048, 16, 0, 512), "v3": Config(7168, 128, 1536, 512)
 
 @dataclass(frozen=True)
 class MlaWorkload(Workload):
-    """In `prefill` attention over `seq` new tokens; in `decode` one new token after `seq` cached ones.
+    """`prefill`: attention over `seq` new tokens. `decode`: one new token after `seq` cached ones.
 
     A decode of `steps` tokens takes them one after the other, and each joins the cache of the next. A `chunk`
     takes `queries` new tokens after `seq` cached ones at once.
 
-    `causal` closes later tokens to a prefill's queries; the one token of a decode is the last anyway.
-    `q_lora` gives queries a latent of their own, or none, whatever the configuration says; `nope`,
-    `rope`, `v`, `dim`, `heads` and the two ranks above 0 replace its widths. `mscale` multiplies scores
-    by m², with m = 0.1·ln 40 + 1 for a context extended 40 times; `rope_scaling=yarn` turns positions at
-    such a context's frequencies. Tokens are `input_scale` times normal ones.
-    Under `weights=fp8_block` linear weights are float8_e4m3 with a f32 scale per 128 × 128 block,
-    four to an int32; they are for inference and have no gradient.
-    With a `page` a decode's latents lie in pages as well, in a drawn order that a table names per sequence.
+    `causal` hides later tokens from a prefill's queries; the one token of a decode is the last anyway.
+    `q_lora` gives queries their own latent, or none, whatever the configuration says. `nope`, `rope`, `v`,
+    `dim`, `heads` and the two ranks, if above 0, replace the configuration's widths. `mscale` multiplies
+    scores by m², with m = 0.1·ln 40 + 1 for a context extended 40 times; `rope_scaling=yarn` rotates
+    positions at that context's frequencies. Tokens are `input_scale` times normal ones. With
+    `weights=fp8_block`, linear weights are float8_e4m3 with an f32 scale per 128 × 128 block, four to an
+    int32; they are for inference and have no gradient. With a `page`, a decode's latents are also stored in
+    pages, in a random order that a table lists per sequence.
     """
 
     batch: int = axis(1)  # independent sequences
     seq: int = axis()  # tokens of a prefill, or cached before a decode or chunk
     phase: str = axis("prefill", choices=("prefill", "chunk", "decode"))  # all tokens are new, some, or one
-    config: str = axis("small", choices=tuple(CONFIGS))  # a model's widths
-    causal: bool = axis(True)  # later tokens are hidden
+    config: str = axis("small", choices=tuple(CONFIGS))  # widths of a model
+    causal: bool = axis(True)  # hide later tokens
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))  # of tokens, weights and results
     q_lora: str = axis(
         "config", choices=("config", "on", "off"), later=True
-    )  # width of the queries' latent: the configuration's, a v3's or none
-    mscale: bool = axis(False, later=True)  # scores times m² for extended context
+    )  # width of the queries' latent: the configuration's, v3's, or none
+    mscale: bool = axis(False, later=True)  # multiply scores by m² for an extended context
     nope: int = axis(0, minimum=0, later=True)  # elements per head without position; 0: the configuration's
     rope: int = axis(
         0, minimum=0, later=True
     )  # elements per head with rotary position; 0: the configuration's
     v: int = axis(0, minimum=0, later=True)  # elements of a value per head; 0: the configuration's
-    input_scale: float = axis(1.0, later=True)  # factor on the tokens, without unit
+    input_scale: float = axis(1.0, later=True)  # factor on the tokens, without a unit
     weights: str = axis(
         "plain", choices=("plain", "fp8_block"), later=True
     )  # as `dtype`, or 8 bits with block scales
@@ -73,7 +74,7 @@ class MlaWorkload(Workload):
     heads: int = axis(0, minimum=0, later=True)  # of queries, keys and values; 0: the configuration's
     q_lora_rank: int = axis(0, minimum=0, later=True)  # width of the queries' latent; 0: as `q_lora` says
     kv_lora_rank: int = axis(0, minimum=0, later=True)  # width of the latent; 0: the configuration's
-    page: int = axis(0, minimum=0, later=True)  # tokens of a page of the paged cache; 0: there is none
+    page: int = axis(0, minimum=0, later=True)  # tokens per page of the paged cache; 0: no paged cache
     queries: int = axis(1024, later=True)  # new tokens of a chunk
     distribution: str = axis(
         "iid", choices=DISTRIBUTIONS, captured=True, later=True
@@ -89,21 +90,21 @@ class MlaWorkload(Workload):
 
     @property
     def new(self) -> int:
-        """Tokens that are not cached yet."""
+        """Number of tokens that are not cached yet."""
         return {"prefill": self.seq, "chunk": self.queries}.get(self.phase, self.steps)
 
     @property
     def cached(self) -> int:
-        """Tokens that are."""
+        """Number of cached tokens."""
         return 0 if self.phase == "prefill" else self.seq
 
     @property
     def pages(self) -> int:
-        """Pages of one sequence's cache, the last one filled in part."""
+        """Pages of one sequence's cache; the last one is partly filled."""
         return -(-self.seq // self.page) if self.page else 0
 
     @property
     def scale(self) -> float:
-        """What scores are multiplied with: 1/√(nope + rope), and m² where the context is extended."""
+        """Factor on scores: 1/√(nope + rope), times m² if the context is extended."""
         m = 0.1 * math.log(EXTENSION) + 1 if self.mscale else 1.0
         return (self.widths.nope + self.widths.rope) ** -0.5 * m**2

@@ -1,1 +1,1 @@
-"""Segment lengths and offsets of packed rows, from the segment id and position of every token."""
+"""Segment lengths and offsets of packed rows, computed from each token's segment id and position."""

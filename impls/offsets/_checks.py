@@ -1,7 +1,8 @@
-"""Objections to TransformerEngine's lengths and offsets (#2522), as checks that a variant can fail.
+"""The family's checks: objections to TransformerEngine's lengths and offsets (#2522) as pass/fail tests.
 
-A contract compares a variant with the definition on the seeded inputs of one layout; here it gets rows
-that seeded ones never are: more segments than places, ids beyond them, none at all, unlike shapes.
+A contract compares an implementation with the definition on the seeded inputs of one layout. The checks use
+rows that those inputs never contain: more segments than slots, ids beyond max_segments, no segments, and rows
+of different shapes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Answer = tuple[Any, ...]
 
 
 def solve(trial: Trial, names: Sequence[str]) -> dict[str, Answer]:
-    """The implementation's answers to these vectors, in one batch."""
+    """The implementation's answers to these vectors, computed in one batch."""
     import numpy as np
 
     parts = trial.solve(workload_of(trial.workload, len(names)), inputs_of(names))
@@ -30,7 +31,7 @@ def alone(trial: Trial, name: str) -> Answer:
 
 
 def wrong(trial: Trial, name: str) -> str:
-    """How the answer to a vector differs; judged alone where it does so in the batch of all."""
+    """How the answer to a vector differs; if it differs in the full batch, the vector is judged by itself."""
     want = answer_of(name, trial.workload.kind)
     text = difference(solve(trial, tuple(VECTORS))[name], want)
     return text and difference(alone(trial, name), want)
@@ -41,12 +42,12 @@ def _golden(trial: Trial) -> Judgement:
     reason = ""
     if differ:
         first = next(iter(differ))
-        reason = f"{', '.join(differ)} differ; of {first} {differ[first]}"
+        reason = f"{', '.join(differ)} differ; {first}: {differ[first]}"
     return Judgement(not differ, {"vectors": len(GOLDEN), "differ": len(differ)}, reason)
 
 
 def _gives(name: str) -> Callable[[Trial], Judgement]:
-    """The judge of a single vector."""
+    """The judge for a single vector."""
 
     def judge(trial: Trial) -> Judgement:
         text = wrong(trial, name)
@@ -56,11 +57,11 @@ def _gives(name: str) -> Callable[[Trial], Judgement]:
 
 
 def _batch_equals_per_row(trial: Trial) -> Judgement:
-    """Against its own answers to the single rows, be they right or wrong."""
+    """Compare a batch with the implementation's own answers to the single rows, whether right or wrong."""
     rows = ("G10a", "G10b")
     together = solve(trial, rows)
     differ = {name: text for name in rows if (text := difference(together[name], alone(trial, name)))}
-    reason = "; ".join(f"of {name} in a batch {text} as alone" for name, text in differ.items())
+    reason = "; ".join(f"for {name} in a batch, {text} as for this row" for name, text in differ.items())
     return Judgement(not differ, {"rows": len(rows), "differ": len(differ)}, reason)
 
 
@@ -75,13 +76,13 @@ def _intra_segment_padding(trial: Trial) -> Judgement:
 
 
 def _empty_length_spelling(trial: Trial) -> Judgement:
-    """0 or −1 in the places of a row without segments; a mixture would be neither."""
+    """Unused slots of a row without segments must all be 0 or all be −1, not a mixture."""
     lengths = sorted({int(n) for part in solve(trial, tuple(VECTORS))["G9"][:2] for n in part})
     return Judgement(True, {"empty": lengths[0] if len(lengths) == 1 else " and ".join(map(str, lengths))})
 
 
 def _cu_seqlens_round_trip(trial: Trial) -> Judgement:
-    """On the seeded inputs: the ids that lengths and starts stand for, and those packed by cu_seqlens."""
+    """On the seeded inputs: compare the ids that lengths and starts describe with those of cu_seqlens."""
     import numpy as np
 
     result = [np.asarray(part) for part in zero_empty(trial.result)]
@@ -96,17 +97,17 @@ def _cu_seqlens_round_trip(trial: Trial) -> Judgement:
             for segment, start in zip(np.flatnonzero(counts), starts[number], strict=False):
                 placed[max(start, 0) : max(start, 0) + counts[segment]] = segment + 1
             if not np.array_equal(packed, row[row != 0]):
-                bad.append(f"row {number}'s {side} tokens are other than its cu_seqlens count")
+                bad.append(f"the {side} tokens of row {number} are not the number that its cu_seqlens give")
             elif not np.array_equal(placed, row):
-                bad.append(f"row {number}'s {side} ids do not come back from cu_seqlens and offsets")
+                bad.append(f"the {side} ids of row {number} cannot be rebuilt from cu_seqlens and offsets")
             elif (starts[number][np.count_nonzero(counts) :] != -1).any():
-                bad.append(f"row {number} has a {side} offset behind its last segment")
+                bad.append(f"row {number} has a {side} offset after its last segment")
     rows = 2 * len(trial.inputs["segment_ids_q"])
     return Judgement(not bad, {"rows": rows, "lost": len(bad)}, bad[0] if bad else "")
 
 
 def plain(w: Any) -> bool:
-    """Vectors are of every layout and of their own size, so one layout's cases are put to them."""
+    """Vectors cover every layout and have their own size, so they run only for the cases of one layout."""
     return w.layout == "self" and not w.head_dim
 
 
@@ -120,60 +121,59 @@ CHECKS = (
     ),
     Check(
         "batch_equals_per_row",
-        "the short cut reads every row's positions from the first (TransformerEngine #2522); "
+        "the shortcut reads every row's positions from the first row (TransformerEngine #2522); "
         "a batched THD descriptor was wrong for two rows (marin #5749)",
         _batch_equals_per_row,
         when=plain,
     ),
     Check(
         "intra_segment_padding",
-        "padding inside a segment was claimed to be handled, and begins the segment once more "
+        "padding inside a segment was said to be supported, and starts the segment a second time "
         "(review of TransformerEngine #2522)",
         _intra_segment_padding,
         when=plain,
     ),
     Check(
         "many_gaps",
-        "padding inside a segment was claimed to be handled, with no limit to how often "
+        "padding inside a segment was said to be supported, with no limit on the number of gaps "
         "(review of TransformerEngine #2522)",
         _gives("gaps"),
         when=plain,
     ),
     Check(
         "ids_above_max_segments",
-        "ids beyond max_segments void one side's offsets (TransformerEngine #2522, as merged)",
+        "ids beyond max_segments make the offsets of one side unusable (TransformerEngine #2522, as merged)",
         _gives("G7"),
         when=plain,
     ),
     Check(
         "more_segments_than_slots",
-        "of more segments than places the last offset is lost on one side "
-        "(TransformerEngine #2522, as merged)",
+        "with more segments than slots, one side loses its last offset (TransformerEngine #2522, as merged)",
         _gives("G8"),
         when=plain,
     ),
     Check(
         "all_padding",
-        "a row of padding alone has no segment, and no start at its first token (TransformerEngine #2522)",
+        "a row of only padding has no segment, and so no start at its first token (TransformerEngine #2522)",
         _gives("G9"),
         when=plain,
     ),
     Check(
         "short_striped_segments",
-        "a fill of −1 exceeds what a ring's short segments have left (TransformerEngine #2522, as merged)",
+        "the fill value −1 exceeds the keys of a ring's short segments (TransformerEngine #2522, as merged)",
         _gives("short"),
         when=lambda w: plain(w) and w.kind == "bottom_right",
     ),
     Check(
         "empty_length_spelling",
-        "an unused place is 0 in one text and −1 in the other (TransformerEngine #2522, its first text)",
+        "an unused slot is 0 in one version and −1 in the other (TransformerEngine #2522, first version)",
         _empty_length_spelling,
         when=plain,
         decides=False,
     ),
     Check(
         "cu_seqlens_round_trip",
-        "kernels of packed rows take cumulative lengths and starts, so both must stand for the ids "
+        "kernels for packed rows read cumulative lengths and starts, so both must describe the ids "
         "(TransformerEngine #2522)",
         _cu_seqlens_round_trip,
         inputs=("segment_ids_q", "segment_ids_kv"),

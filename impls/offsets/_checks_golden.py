@@ -1,9 +1,8 @@
-"""Packed rows small enough to answer by hand: the golden vectors G1 to G10, a ring's short stripe, many gaps.
+"""Golden vectors: packed rows small enough to solve by hand (G1 to G10, a ring's short stripe, many gaps).
 
-G1 plain; G2 a gap inside a segment; G3 longer keys; G4 a segment longer and one shorter than its keys;
-G5 an absent segment; G6 a stripe; G7 ids from 4 on; G8 six segments in three places; G9 padding alone;
-G10 two stripes that one batch must keep apart. Answers follow from the pairwise definition, whatever was
-merged later.
+G1 plain; G2 a gap inside a segment; G3 longer keys; G4 one segment longer and one shorter than its keys; G5
+an absent segment; G6 a stripe; G7 ids from 4 on; G8 six segments in three slots; G9 only padding; G10 two
+stripes in one batch. The answers follow from the pairwise definition, not from any merged version.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .reference import zero_empty
 from .workload import OffsetsWorkload
 
 SEQ = 16
-"""Tokens of every row; shorter ones are padded."""
+"""Tokens in every row; shorter rows are padded."""
 
 PLACES = 3
 FIELDS = ("segment_ids_q", "segment_ids_kv", "positions_q", "positions_kv")
@@ -25,10 +24,10 @@ PARTS = ("q_seqlens", "kv_seqlens", "q_offsets", "kv_offsets")
 
 @dataclass(frozen=True)
 class Row:
-    """Ids of queries, of keys (the same when empty), and positions where they do not count from each start.
+    """Ids of queries, ids of keys (empty: the same), and positions if they do not count from each start.
 
-    An answer is `q_seqlens | kv_seqlens | q_offsets | kv_offsets` without the empty places at the end: one
-    for every kind, or one for each.
+    An answer is `q_seqlens | kv_seqlens | q_offsets | kv_offsets` without the empty slots at the end. There
+    is one answer for all kinds, or one for each kind.
     """
 
     q: str
@@ -82,23 +81,23 @@ GOLDEN = {
 }
 
 # Devices 2 and 3 of four with two segments of 4 tokens, then 3 and 5 of six with one of 12. A run's length is
-# counted on its device, positions over all of them: less than nothing is left of every key.
+# counted on its device but positions over all devices, so length − position is negative for every key.
 SHORT_STRIPE = {
     "short": _stripe(
         "1 2 3 3", "2 2 3 9", "3 3 5 11", "0 0 1 | 0 0 1 | 3 | 2", "1 1 2 | 1 1 2 | 0 1 2 | 0 1 2"
     )
 }
 
-# A gap behind every token: more runs than any layout of so many segments has.
+# A gap after every token: more runs than any layout with this many segments has.
 MANY_GAPS = {"gaps": Row("1 0 1 0 2 0 2 0 2 0 3 0 3 0 3", answer="2 3 3 | 2 3 3 | 0 2 4 6 | 0 2 4 6")}
 
 VECTORS = GOLDEN | SHORT_STRIPE | MANY_GAPS
 
 
 def workload_of(w: OffsetsWorkload, batch: int) -> OffsetsWorkload:
-    """Like `w`, for so many vectors. A sliding window spans the row, where it is none.
+    """Like `w`, with one row per vector. For kinds other than sliding, the window is the whole row.
 
-    Vectors are of every layout; `cross` promises least of them.
+    Vectors cover every layout; `cross` is the layout that promises the least.
     """
     other = {"layout": "cross", "window": max(w.window, SEQ), "seq_kv": 0, "head_dim": 0}
     return replace(w, batch=batch, seq=SEQ, max_segments=PLACES, **other)
@@ -118,7 +117,7 @@ def inputs_of(names: Sequence[str]) -> dict[str, Any]:
 
 
 def answer_of(name: str, kind: str) -> tuple[Any, ...]:
-    """(q_seqlens, kv_seqlens, q_offsets, kv_offsets) of one vector, 0 and −1 in empty places."""
+    """(q_seqlens, kv_seqlens, q_offsets, kv_offsets) of one vector; empty slots are 0 and −1."""
     import numpy as np
 
     answer = VECTORS[name].answer
@@ -131,7 +130,7 @@ def answer_of(name: str, kind: str) -> tuple[Any, ...]:
 
 
 def difference(result: Any, want: tuple[Any, ...]) -> str:
-    """The first part of an answer that is not as wanted, with both; empty where all are."""
+    """The first part of an answer that differs, with the actual and expected values; empty if all agree."""
     import numpy as np
 
     for name, mine, right in zip(PARTS, zero_empty(result), zero_empty(want), strict=True):
@@ -150,7 +149,7 @@ def _pad_ids(text: str) -> list[int]:
 
 
 def _positions(ids: list[int], text: str) -> list[int]:
-    """As given, or from each start; they count on through padding."""
+    """The given positions, or positions that count from each start and continue through padding."""
     out = _numbers(text)
     if out:
         return [*out, *range(out[-1] + 1, out[-1] + 1 + SEQ - len(out))]

@@ -1,4 +1,4 @@
-"""Seeded rows of packed segments: ids from 1, ascending, 0 on padding; positions count on through it."""
+"""Seeded rows of packed segments: ascending ids from 1, and 0 for padding; positions also count padding."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from harness import Array, cast
 from .workload import OffsetsWorkload
 
 LEAST_TOKENS = 4
-"""The least length of a segment, its padding included."""
+"""Smallest length of a segment, including its padding."""
 
 
 def inputs(w: OffsetsWorkload, rng: Any) -> Mapping[str, Any]:
-    """Ids and positions, int32 [batch, seq], of both sides.
+    """Ids and positions of both sides, int32 [batch, seq].
 
-    Three quarters to all of `max_segments` segments of random lengths, some with padding behind them, and the
-    rest of the row empty; with `distribution` other than `iid` as :func:`_lengths` says. `self`: both sides
-    alike. `cross`: every query segment is shorter than its keys. `absent`: at least one query segment has no
-    keys. `intra_padding`: as self, with a gap inside every segment. `striped`: queries are the even, keys the
-    odd tokens of a row twice as long, as two devices of a ring see it. Queries, keys and values are normal,
-    and drawn last. Documents of real lengths stand in a drawn order, the row's padding behind them.
+    A row has three quarters to all of `max_segments` segments of random lengths. Some have padding after
+    them, and the rest of the row is empty. For a `distribution` other than `iid` see :func:`_lengths`. Layout
+    `self`: both sides are equal. `cross`: every query segment is shorter than its keys. `absent`: at least
+    one query segment has no keys. `intra_padding`: like self, with a gap inside every segment. `striped`:
+    queries are the even tokens and keys the odd tokens of a row twice as long, as two devices of a ring see
+    it. Queries, keys and values are normal and are drawn last. Documents of real lengths are in random order,
+    with the row's padding after them.
     """
     import numpy as np
 
@@ -36,7 +37,7 @@ def inputs(w: OffsetsWorkload, rng: Any) -> Mapping[str, Any]:
 
 
 def attended_arrays(w: OffsetsWorkload) -> dict[str, Array]:
-    """What attention over the segments reads beside ids and positions; nothing without a `head_dim`."""
+    """Additional inputs of attention over the segments; empty without a `head_dim`."""
     if not w.head_dim:
         return {}
     key = Array((w.batch, w.keys, w.heads, w.head_dim), w.dtype)
@@ -44,17 +45,15 @@ def attended_arrays(w: OffsetsWorkload) -> dict[str, Array]:
 
 
 def complete(w: OffsetsWorkload, arrays: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """The arrays as they are. ValueError for ids that are none, and for some of ids and positions alone."""
+    """Check the given arrays. ValueError for invalid ids, or if ids or positions are incomplete."""
     parts = {f"{name}_{side}" for name in ("segment_ids", "positions") for side in ("q", "kv")}
     if given & parts and not parts <= given:
-        raise ValueError(f"ids and positions belong together: capture {', '.join(sorted(parts))}")
+        raise ValueError(f"ids and positions must be captured together: capture {', '.join(sorted(parts))}")
     for name in sorted(parts & given):
         most = w.max_segments if name.startswith("segment") else None
         low, high = arrays[name].min(), arrays[name].max()
         if low < 0 or (most is not None and high > most):
-            raise ValueError(
-                f'"{name}" holds {low} to {high}; ids are 0 to max_segments, positions 0 or more'
-            )
+            raise ValueError(f'"{name}" has {low} to {high}; ids are 0 to max_segments, positions 0 or more')
     return arrays
 
 
@@ -96,11 +95,11 @@ def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _lengths(w: OffsetsWorkload, count: int, total: int, least: int, rng: Any) -> tuple[Any, Any]:
-    """(tokens, padding) of `count` segments: at least `least` together, at most a quarter padding.
+    """(tokens, padding) of `count` segments: at least `least` tokens together, at most a quarter padding.
 
-    `unpadded`: none is padding, nor is the end of the row. `padded`: three quarters are, but for three
-    tokens. `long_run`: one segment takes all that the least lengths of the others leave. `zeros`: all are so
-    short that nine tenths of a long row are empty.
+    `unpadded`: no padding, not even at the end of the row. `padded`: three quarters of a segment are padding,
+    except for three tokens. `long_run`: one segment has all tokens that the minimum lengths of the others
+    leave. `zeros`: segments are so short that nine tenths of a long row are empty.
     """
     import numpy as np
 
@@ -122,7 +121,7 @@ def _lengths(w: OffsetsWorkload, count: int, total: int, least: int, rng: Any) -
 
 
 def _place(segments: Any, tokens: Any, padding: Any, total: int) -> tuple[Any, Any]:
-    """(ids, positions), int32 [total]: segments one behind the other, the rest padding of the last."""
+    """(ids, positions), int32 [total]: consecutive segments; the rest belongs to the last one's padding."""
     import numpy as np
 
     ids, positions = np.zeros(total, np.int32), np.zeros(total, np.int32)

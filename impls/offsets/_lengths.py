@@ -1,4 +1,4 @@
-"""The last step of every variant, in jax: lengths and offsets from the ids of the tokens that count."""
+"""The last step of every jax implementation: lengths and offsets from the ids of the tokens that count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def lengths_of(ids: Any, places: int) -> Any:
 
 
 def offsets_of(ids: Any, places: int) -> Any:
-    """Where a run of one id begins, int32 [batch, places + 1], −1 behind the last.
+    """Where each run of one id begins, int32 [batch, places + 1]; −1 after the last.
 
     A segment with a gap inside begins twice.
     """
@@ -29,7 +29,7 @@ def offsets_of(ids: Any, places: int) -> Any:
 
 
 def tail(ids_q: Any, ids_kv: Any, places: int) -> tuple[Any, Any, Any, Any]:
-    """(q_seqlens, kv_seqlens, q_offsets, kv_offsets) of ids [batch, seq], 0 for tokens that do not count."""
+    """(q_seqlens, kv_seqlens, q_offsets, kv_offsets) of ids [batch, seq]; id 0: the token does not count."""
     return (
         lengths_of(ids_q, places),
         lengths_of(ids_kv, places),
@@ -48,7 +48,8 @@ def left_in_run(ids: Any, positions: Any) -> Any:
     edge = jnp.ones_like(ids[:, :1], bool)
     first = jnp.where(jnp.concatenate([edge, changes], axis=1), index, 0)
     last = jnp.where(jnp.concatenate([changes, edge], axis=1), index, index[-1])
-    # A token's run begins at the last beginning up to it, and ends at the first end from it on.
+    # A token's run starts at the last run start at or before it, and ends at the first run end at or after
+    # it.
     first = jax.lax.cummax(first, axis=1)
     last = jax.lax.cummin(last, axis=1, reverse=True)
     return jnp.where(ids != 0, last - first + 1, 0) - positions

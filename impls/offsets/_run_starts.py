@@ -1,32 +1,32 @@
-"""Where runs of equal ids begin, in jax: one pass over the row, then the few blocks that hold a change."""
+"""Starts of runs of equal ids, in jax: one pass over the row, then over the few blocks with a change."""
 
 from __future__ import annotations
 
 from typing import Any
 
 LANES = 16
-"""Tokens in a row of a block: rows are compared side by side, in vectors, and a row's marks make a word."""
+"""Tokens per row of a block: rows are compared in vectors, and the marks of a row are one word."""
 
 WORD = 32
-"""Blocks whose marks are the bits of one word."""
+"""Number of blocks whose marks are the bits of one word."""
 
 
 def boundaries(ids: Any, count: int, block: int) -> Any:
-    """The first `count` places of a row [seq] where a run begins, padding's included; seq for missing ones.
+    """The first `count` positions of a row [seq] at which a run begins, including padding; seq if missing.
 
-    A block holds a change where a token differs from the last one before the block, which is found in one
-    pass and without a neighbour's shifted read. The j-th place is in one of the first j such blocks, so only
-    those are read again; there a place is found by counting bits. Neither a scatter nor a running sum along
-    the row is needed, which a CPU would do token by token.
+    A block has a change if one of its tokens differs from the last token before the block. This takes one
+    pass, without reading shifted neighbours. The j-th start is in one of the first j blocks with a change, so
+    only those are read again; inside a block, a start is found by counting bits. This needs no scatter and no
+    running sum along the row, which a CPU would do token by token.
     """
     import jax
     import jax.numpy as jnp
 
     seq = ids.shape[0]
-    # Zeros behind the row begin one run at most, and at seq, which stands for none.
+    # Zeros after the row begin at most one run, at seq, which means "missing".
     ids = jnp.pad(ids, (0, -seq % (block * WORD)))
     blocks = ids.reshape(-1, block // LANES, LANES)
-    # Before the row stands what differs from its first token, which so begins a run.
+    # Put a value that differs from the first token before the row, so that the first token begins a run.
     before = jnp.concatenate([~ids[:1], blocks[:-1, -1, -1]])
     # The barrier keeps XLA from merging both reductions into one that runs along a row.
     columns = jax.lax.optimization_barrier((blocks != before[:, None, None]).any(axis=1))
@@ -49,7 +49,7 @@ def boundaries(ids: Any, count: int, block: int) -> Any:
 
 
 def _pack_bits(bits: Any) -> Any:
-    """Booleans along the last axis, at most 32, as one word: the first is its lowest bit."""
+    """Pack at most 32 booleans of the last axis into one word; the first is the lowest bit."""
     import jax.numpy as jnp
 
     shifts = jnp.arange(bits.shape[-1], dtype=jnp.uint32)
@@ -63,9 +63,9 @@ def _ones(words: Any) -> Any:
 
 
 def _find_reached(running: Any, wanted: Any, *rows: Any) -> tuple[Any, Any]:
-    """(the entry of the last axis at which a running count reaches `wanted`, the rank wanted within it).
+    """(index on the last axis at which a running count reaches `wanted`, the remaining rank within it).
 
-    `rows` are the row numbers where each wanted one has a running count of its own.
+    `rows` has the row numbers, if each wanted entry has its own running count.
     """
     import jax.numpy as jnp
 
@@ -75,7 +75,7 @@ def _find_reached(running: Any, wanted: Any, *rows: Any) -> tuple[Any, Any]:
 
 
 def _place_of(rank: Any, words: Any) -> Any:
-    """Which bit of a word is its `rank`-th that is set, from 1 on: by halving."""
+    """Position of a word's `rank`-th set bit (ranks count from 1), by bisection."""
     import jax.numpy as jnp
 
     place = jnp.zeros_like(rank)
@@ -89,9 +89,9 @@ def _place_of(rank: Any, words: Any) -> Any:
 
 
 def first_at_least(values: Any, starts: Any, ends: Any, bounds: Any) -> Any:
-    """Where each range of a row [seq], along which values rise, first reaches its bound; else its end.
+    """Where the ascending values of each range of a row [seq] first reach its bound; else the range's end.
 
-    Ranges that begin at or above the bound, or end below it, cost no step of the search.
+    Ranges that begin at or above the bound, or end below it, need no step of the search.
     """
     import jax
     import jax.numpy as jnp

@@ -1,9 +1,9 @@
-"""Attention as a kernel of packed rows (THD) does it, in jax: segments are known by start and length alone.
+"""Attention over packed rows (THD), in jax: a segment is known only by its start and length.
 
-Ids and positions are not looked at. A token belongs to the segment whose run of `length` tokens from
-`start` holds it, and the mask is one on places within the segment: hence the drops of tokens without a
-partner. The n-th start of a side is that of its n-th length above 0, and the n-th segment of the queries
-meets the n-th of the keys, as TransformerEngine hands both to cuDNN.
+Ids and positions are not read. A token belongs to the segment whose `length` tokens from `start` include it,
+and the mask compares indices within the segment. Therefore tokens without a partner must be dropped. The n-th
+start of a side belongs to its n-th length above 0, and the n-th segment of the queries attends to the n-th of
+the keys, as TransformerEngine passes both to cuDNN.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Part = tuple[Any, Any, Any]
 def attend_segments(w: OffsetsWorkload, found: Any, q: Any, k: Any, v: Any) -> Part:
     """(sum of e^logit · v, largest logit, sum of e^logit) over the keys of every token's segment.
 
-    [batch, heads, queries, d] and [batch, heads, queries] twice; `found` are both sides' lengths and offsets.
+    The shapes are [batch, heads, queries, d] and twice [batch, heads, queries]; `found` has both sides'
+    lengths and offsets.
     """
     import jax.numpy as jnp
 
@@ -46,7 +47,7 @@ def attend_segments(w: OffsetsWorkload, found: Any, q: Any, k: Any, v: Any) -> P
 
 
 def join(parts: Sequence[Part], dtype: Any) -> Any:
-    """The attention over the keys of all parts, [batch, queries, heads, d]; 0 where there are none."""
+    """Attention over the keys of all parts, [batch, queries, heads, d]; 0 for queries without keys."""
     import jax.numpy as jnp
 
     peak = jnp.stack([part[1] for part in parts]).max(0)
@@ -58,7 +59,7 @@ def join(parts: Sequence[Part], dtype: Any) -> Any:
 
 
 def _places(lengths: Any, offsets: Any, seq: int) -> tuple[Any, Any, Any]:
-    """(segment, place in it, its length) of every token of a row, [batch, seq]; segment −1 for none."""
+    """(segment, index in it, its length) of every token of a row, [batch, seq]; segment −1 if none."""
     import jax.numpy as jnp
 
     front = jnp.argsort(lengths <= 0, axis=1, stable=True)

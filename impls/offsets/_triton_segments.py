@@ -1,7 +1,8 @@
-"""The kernel of `triton_segments`, and the functions it consists of.
+"""Kernel of `triton_segments` and its functions.
 
-A run is a stretch of equal ids, padding's included. `first` and `last` are the keys of a run's ends: what the
-mask compares, a position, or under `bottom_right` a position less the run's length.
+A run is a sequence of equal ids; padding forms runs as well. `first` and `last` are the keys of a run's two
+ends. A key is what the mask compares: the position, or under `bottom_right` the position minus the run's
+length.
 """
 
 import triton
@@ -19,7 +20,7 @@ def segments(
     seq_q, seq_kv, blocks_q, blocks_kv, places,
     KIND: tl.constexpr, BLOCK: tl.constexpr, RUNS: tl.constexpr,
 ):  # fmt: skip
-    """Mark where runs begin in a block of one side of one row; the last program of a row ends the row."""
+    """Mark the run starts in a block of one side of one row; a row's last program finishes the row."""
     number, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
     blocks = blocks_q + blocks_kv
     marks += row * blocks * BLOCK
@@ -30,7 +31,7 @@ def segments(
         mark(ids_q, seq_q, number, marks + number * BLOCK, counts + number, BLOCK)
     else:
         mark(ids_kv, seq_kv, number - blocks_q, marks + number * BLOCK, counts + number, BLOCK)
-    tl.debug_barrier()  # every thread's marks are written before one of them says so
+    tl.debug_barrier()  # all threads write their marks before the block is counted as done
     if tl.atomic_add(arrived + row, 1) == blocks - 1:
         positions_q += row * seq_q
         positions_kv += row * seq_kv
@@ -51,7 +52,7 @@ def segments(
 
 @triton.jit
 def mark(ids, seq, block, marks, count, BLOCK: tl.constexpr):
-    """Where in its block each run begins, in order, and how many there are."""
+    """Index of each run start within its block, in order, and the number of run starts."""
     place = tl.arange(0, BLOCK)
     token = block * BLOCK + place
     inside = token < seq
@@ -65,7 +66,7 @@ def mark(ids, seq, block, marks, count, BLOCK: tl.constexpr):
 
 @triton.jit
 def gather(marks, counts, blocks, seq, runs, BLOCK: tl.constexpr):
-    """The beginnings of all blocks behind each other, then `seq`; how many there are."""
+    """The run starts of all blocks, concatenated, followed by `seq`; and their number."""
     WIDE: tl.constexpr = 64
     DEEP: tl.constexpr = 16
     known = 0
@@ -85,7 +86,7 @@ def gather(marks, counts, blocks, seq, runs, BLOCK: tl.constexpr):
 
 @triton.jit
 def look(runs, known, ids, positions, number, KIND: tl.constexpr):
-    """Of these runs: start, end, id (0 where there is none), first and last key, and position − key."""
+    """Of these runs: start, end, id (0 if none), first and last key, and position − key."""
     there = number < known
     start = tl.load(runs + number, mask=there, other=0)
     end = tl.load(runs + number + 1, mask=there, other=0)
@@ -105,15 +106,15 @@ def lengths_and_offsets(
     runs, known, ids, positions, other_runs, other_known, other_ids, other_positions,
     lengths, offsets, places, QUERIES: tl.constexpr, KIND: tl.constexpr, RUNS: tl.constexpr,
 ):  # fmt: skip
-    """One side of a row: what is left of each run, summed by its id, and where that begins."""
+    """One side of a row: sum the remaining tokens of each run by id, and find where they begin."""
     lane = tl.arange(0, RUNS)
     for begin in range(0, places, RUNS):
         tl.store(lengths + begin + lane, tl.zeros((RUNS,), tl.int32), mask=begin + lane < places)
-    tl.debug_barrier()  # lengths are added up by other threads than those that cleared them
+    tl.debug_barrier()  # other threads add to lengths than those that cleared them
     kept = 0
     for begin in range(0, known, RUNS):
         start, end, name, first, last, shift = look(runs, known, ids, positions, begin + lane, KIND)
-        # The key of its segment on the other side that is easiest to meet.
+        # The key on the other side of the segment that is easiest to pair with.
         best = tl.full((RUNS,), LARGEST if QUERIES else SMALLEST, tl.int32)
         met = tl.zeros((RUNS,), tl.int32)
         for other in range(0, other_known, RUNS):
@@ -127,7 +128,7 @@ def lengths_and_offsets(
             else:
                 best = tl.maximum(best, tl.max(tl.where(same, largest[None, :], SMALLEST), 1))
         if KIND != "padding":
-            # Queries count from `best` on, keys up to it: the first that does not lies one beyond.
+            # Queries count from `best` on, keys up to it, so the first key that does not count is best + 1.
             bound = tl.where(met != 0, best + shift + (0 if QUERIES else 1), SMALLEST)
             cut = first_at_least(positions, start, end, first + shift, last + shift, bound)
             if QUERIES:
@@ -148,7 +149,7 @@ def lengths_and_offsets(
 
 @triton.jit
 def first_at_least(positions, start, end, first, last, bound):
-    """Where each run, along which positions rise, first reaches its bound, else its end, all at once."""
+    """For each run, where its ascending positions first reach the bound, else its end; all in parallel."""
     low = tl.where((first < bound) & (last < bound), end, start)
     high = tl.where(first >= bound, start, end)
     while tl.max(high - low, 0) > 0:

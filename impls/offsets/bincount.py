@@ -1,7 +1,7 @@
-"""Counting ids as they stand: one bincount and one comparison with the neighbour (review of #2522).
+"""Count ids directly: one bincount, and one comparison with the preceding token (review of #2522).
 
-Ignores positions and the other side, so a token counts even where it meets no partner: right for
-self-attention, wrong for a query shorter than its keys, an absent segment or a ring's stripe.
+Ignores positions and the other side, so a token counts even without a partner. This is right for
+self-attention. It is wrong for a query shorter than its keys, an absent segment, or a ring's stripe.
 """
 
 from harness import implementation
@@ -15,7 +15,7 @@ from .workload import OffsetsWorkload
     framework="jax",
     semantics="exact",
     expect={
-        "incorrect": "counts tokens that meet no partner: the form proposed in review of #2522",
+        "incorrect": "counts tokens without a partner: the form proposed in review of #2522",
         "when": partnerless,
     },
     fails=fails_by_counting,

@@ -1,9 +1,9 @@
-"""Published statements about segment offsets, and what became of them: `seqsweep claims offsets`.
+"""Published statements about segment offsets, with the evidence for or against them.
 
-TransformerEngine #2522 had two descriptions of two algorithms: compact_bincount here is the first,
-onehot_minmax what was merged. Neither names its GPU, nor the first one its mask, so that what is compiled
-for cuda:h200 counts as for another target. No number was published of the effect on a whole model, or
-under the header of the latency table, so neither is a claim.
+Run `seqsweep claims offsets` to check them. TransformerEngine #2522 had two descriptions of two algorithms:
+compact_bincount here is the first, onehot_minmax the merged one. Neither names its GPU, nor the first one its
+mask, so compiling for cuda:h200 counts as another target. No number was published for the effect on a whole
+model, or below the header of the latency table, so neither is a claim.
 """
 
 from itertools import product
@@ -35,7 +35,7 @@ MASKS = {"bottom_right": "bottom right", "causal": "causal", "padding": "padding
 
 
 def times_less(e, figure, new, target, **shape):
-    """A compiled figure of the mask that was replaced, over that of what replaced it."""
+    """A compiled figure of the replaced mask, divided by that of its replacement."""
     ask = getattr(e, figure)
     return ask(OLD, target, **shape) / ask(new, target, **shape)
 
@@ -59,9 +59,8 @@ def memory_128k(e):
     """At 128k tokens the old mask needs 16 GiB of scratch memory and the O(T) helpers about 1.5 MiB, some 10
     000 times less
 
-    Sixteen GiB are a byte for every pair of tokens. Of what the mask is made the compiler stores one such
-    array for an H200 and a bottom-right mask, and two for a sliding window or for an A100; the text names
-    neither mask nor GPU.
+    Sixteen GiB are one byte for every pair of tokens. For an H200 and a bottom-right mask the compiler stores
+    one such array, and two for a sliding window or for an A100; the text names neither mask nor GPU.
     """
     follows = number("16Gi") / number("1.5Mi")
     yield Figure("published ratio", "×", published=10_000, follows=follows, within=ABOUT_10_000)
@@ -89,8 +88,8 @@ def flops_128k(e):
     """At 128k tokens the O(T) helpers take about 6 900 times fewer FLOPs than the old mask
 
     The ratio depends on the mask and on what the compiler fuses, and the text names neither mask nor GPU: it
-    is 5 566 to 13 218 on the host and 7 457 to 12 618 for an H200. The number fits a padding mask; with
-    others the gain is larger.
+    is 5 566 to 13 218 on the host and 7 457 to 12 618 for an H200. The number fits a padding mask; with other
+    masks the gain is larger.
     """
     found = times_less(e, "flops", FIRST, H200)
     within = (0.1, "printed as ~6,900, the mask not stated")
@@ -137,7 +136,7 @@ def growth(e):
 def causal_already_linear(e):
     """A causal mask without a window took an O(T) path before this change, which stays as it was
 
-    What the change replaces served the other masks, so its gains here are computed for bottom right, padding
+    The replaced code served only the other masks, so the gains here are computed for bottom right, padding
     and a sliding window.
     """
     yield grows(e, "exponent of its FLOPs", 1, "flops", "fast_causal")
@@ -170,8 +169,8 @@ def out_of_memory(e):
 def compaction(e):
     """Compacting the ids before the count gives what a plain bincount gives, and adds operations
 
-    Both are held to the same lengths and offsets, where a place without a segment may be spelt 0 or −1, as it
-    is in the two texts.
+    Both are compared with the same lengths and offsets. A slot without a segment may be 0 or −1, as in the
+    two texts.
     """
     holds = every(e.status(FIRST) == "ok", e.status("bincount") == "ok")
     yield Figure("both give the lengths and offsets asked for", holds=holds)
@@ -192,10 +191,10 @@ def third_start(e):
     """Ids 1, 1, 0, 1, 2, 2 give the first version a third segment start at index 3, though there are two
     segments
 
-    Padding that ends within a segment begins it once more, in the mask that was replaced as in what replaced
-    it.
+    Padding that ends within a segment starts the segment again, both in the replaced mask and in its
+    replacement.
     """
-    # The check asks for starts at 0, 3 and 4 of exactly these ids
+    # The check requires starts at 0, 3 and 4 of exactly these ids
     yield Figure("the third start is there", holds=e.check("offsets/intra_segment_padding", FIRST))
     yield Figure("the replaced mask starts there too", found=e.check("offsets/intra_segment_padding", OLD))
 
@@ -217,9 +216,9 @@ def third_start(e):
 def fusion_immune(e):
     """XLA's cost analysis of the compiled program gives the work of a call and is immune to fusion
 
-    It counts the optimised program, where work that is fused into two consumers is done, and counted, twice:
-    for an H100 the mask goes into both of its reductions and is never stored, for an H200 parts of it are
-    stored once.
+    It counts the optimised program, in which work that is fused into two consumers is done twice and counted
+    twice. For an H100 the mask is fused into both of its reductions and never stored; for an H200 parts of it
+    are stored once.
     """
     found = e.flops(OLD, H100) / e.flops(OLD, H200)
     name = "FLOPs of one program for an H100 over those for an H200"
@@ -250,7 +249,7 @@ def memory_64k(e):
 
     The two descriptions do not contradict each other: for an H200 the compiler plans both 64 MiB at 64k and
     16 GiB at 128k, where it no longer fuses all of the mask. The merged helpers take 0.08 to 1.0 MiB there;
-    1.3 MiB may be another GPU's or another compiler's.
+    1.3 MiB may be for another GPU or compiler.
     """
     follows = number("64Mi") / number("1.3Mi")
     within = (0.05, "both printed with ~")
@@ -285,9 +284,9 @@ def flops_64k(e):
     """At 64k tokens the merged helpers take about 3 000 to 5 000 times fewer FLOPs, a trend that holds for
     three masks and 16 to 256 segments
 
-    The range is given before the masks and segments are, and not for each of them. With 16 segments a causal
-    mask gains more, 6 429 times; with 256 segments all three gain 800 to 870 times, as the helpers' work
-    grows with the number of segments.
+    The text gives the range before it names masks and segments, and not for each of them. With 16 segments a
+    causal mask gains more, 6 429 times. With 256 segments all three gain 800 to 870 times, as the helpers'
+    work grows with the number of segments.
     """
     for segments, kind in product((16, 256), ("bottom_right", "padding", "causal")):
         name = f"{MASKS[kind]}, {segments} segments"
@@ -302,12 +301,12 @@ def flops_64k(e):
 def merged_growth(e):
     """The merged helpers take work and memory that grow as the tokens times the number of segments
 
-    A program compiled for the host adds the same work and memory for every further segment, and doubles both
-    with the tokens.
+    A program compiled for the host needs the same additional work and memory for every further segment, and
+    doubles both with the tokens.
     """
     yield grows(e, "exponent of FLOPs in the tokens", 1, "flops", MERGED)
     yield grows(e, "exponent of scratch memory in the tokens", 1, "temp_bytes", MERGED)
-    # What does not depend on the segments drops out of the differences
+    # Whatever does not depend on the segments cancels in the differences
     for figure, name in (
         ("flops", "FLOPs that 128 more segments add, over those that 64 add"),
         ("temp_bytes", "scratch memory that 128 more segments add, over that of 64"),

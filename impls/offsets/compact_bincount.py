@@ -1,7 +1,7 @@
-"""Compacting, then counting: #2522's first text. Moves the non-zero ids to the front and counts those.
+"""Move the non-zero ids to the front of the row, then count them: the first version of #2522.
 
-Gives what `bincount` gives, with −1 for the length of an unused place: bincount puts padding into
-place 0 anyway, so the compaction is work for nothing. Ignores positions and the other side too.
+Gives the same result as `bincount`, except −1 for the length of an unused slot. The compaction is unnecessary
+work, because bincount puts padding into slot 0 anyway. Also ignores positions and the other side.
 """
 
 from harness import implementation
@@ -15,7 +15,7 @@ from .workload import OffsetsWorkload
     framework="jax",
     semantics="exact",
     expect={
-        "incorrect": "counts tokens that meet no partner: #2522's first text",
+        "incorrect": "counts tokens without a partner: the first version of #2522",
         "when": partnerless,
     },
     fails=fails_by_counting,

@@ -1,15 +1,16 @@
-"""Trimming the ends: TransformerEngine's short cut for causal masks, before #2522 and after it.
+"""Trim the ends of segments: TransformerEngine's shortcut for causal masks, before and after #2522.
 
-Counts ids, then compares positions at a segment's two ends: its first query is dropped where its first key
-lies later, its last key where its last query lies earlier. One token each at most: right for a ring's
-stripe, wrong for a query much shorter than its keys. A segment that one side does not hold, by the lengths
-before either is dropped, keeps all the tokens of the other, though they meet no partner. Linear in seq.
+Counts ids, then compares positions at a segment's two ends. The first query is dropped if its first key is
+later, the last key if its last query is earlier: at most one token each. This is right for a ring's stripe
+and wrong for a query much shorter than its keys. If one side lacks a segment (by the lengths before tokens
+are dropped), all tokens of the other side are counted although they have no partner. Linear in seq.
 
-As merged, hence with its faults. Places are matched by their number, so from an absent segment on the ends
-of different segments are compared. A segment's end is offset[i + 1] − 1, which may be padding behind it, and
-beyond the last segment −2: the row's last token but one. It is taken after the next segment's first
-query was dropped, and then lies one too far. Positions are read from the flattened batch, so
-every row reads those of row 0 (and −2 those of the last row): right for one row, by luck for more.
+Reproduces the merged code including its faults. Segments are matched by slot number, so after an absent
+segment the ends of different segments are compared. A segment's end is taken as offset[i + 1] − 1, which may
+be padding after it, and after the last segment −2: the row's last token but one. The end is taken after the
+next segment's first query was dropped, and is then one token too far. Positions are read from the flattened
+batch, so every row reads those of row 0 (and −2 reads those of the last row). This is right for one row, and
+right for more rows only by chance.
 """
 
 from collections.abc import Mapping
@@ -24,16 +25,17 @@ from .workload import OffsetsWorkload
 def more_to_trim(w: OffsetsWorkload) -> bool:
     """Whether seeded inputs need more than this gives: many tokens off one end, or an absent segment.
 
-    In a stripe a segment's end is compared one token too far where the next begins on a query. Each
-    boundary has even chances of that, so from some twelve segments on none of 600 seeds came out right.
+    In a stripe a segment's end is compared one token too far if the next segment begins on a query. Each
+    boundary has even chances of that, so with about twelve segments or more none of 600 seeds gave the right
+    result.
     """
     return w.layout in {"absent", "cross"} or (w.layout == "striped" and w.batch * w.max_segments >= 16)
 
 
 def trims(_: OffsetsWorkload, _options: Mapping[str, Any]) -> dict[str, str]:
     return {
-        "golden": "drops one token an end at most, and matches segments by place (TransformerEngine #2522)",
-        "batch_equals_per_row": "takes positions without naming the row (TransformerEngine #2522)",
+        "golden": "drops at most one token per end, matches segments by slot (TransformerEngine #2522)",
+        "batch_equals_per_row": "reads positions without the row index (TransformerEngine #2522)",
     }
 
 
@@ -41,7 +43,7 @@ def trims(_: OffsetsWorkload, _options: Mapping[str, Any]) -> dict[str, str]:
     framework="jax",
     semantics="exact",
     expect={
-        "incorrect": "drops one token an end at most, and matches segments by place: upstream's short cut",
+        "incorrect": "drops at most one token per end, matches segments by slot number: upstream's shortcut",
         "when": more_to_trim,
     },
     fails=trims,
@@ -50,12 +52,10 @@ def fast_causal(w: OffsetsWorkload):
     import jax.numpy as jnp
 
     if w.kind != "causal":
-        raise Unsupported(
-            f"the ends of a segment decide a causal mask, not kind {w.kind}; use mask_quadratic"
-        )
+        raise Unsupported(f"kind={w.kind}: segments' ends decide only kind=causal; use it or mask_quadratic")
 
     def at(positions, places):
-        """Positions at places of a row, read without the row's number; negative ones from the end."""
+        """Positions at indices of a row, without the row's number; negative indices count from the end."""
         return jnp.take(positions, places)
 
     def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):

@@ -1,8 +1,8 @@
-"""The pairwise mask, one block of queries at a time: O(T · tile) memory, O(T²) work still.
+"""The pairwise mask, one block of queries at a time: O(T · tile) memory, but still O(T²) work.
 
-Tells what `mask_quadratic` pays for its memory from what it pays for its comparisons. A block is compared
-with all keys; its queries are done then, the keys carry their largest id on. The last block overlaps the one
-before where `tile` does not divide seq, which a maximum does not mind.
+Shows how much of the time of `mask_quadratic` is due to its memory and how much to its comparisons. A block
+is compared with all keys. Its queries are then finished; the keys carry their largest id to the next block.
+If `tile` does not divide seq, the last block overlaps the one before, which does not change a maximum.
 """
 
 from harness import Unsupported, implementation
@@ -17,7 +17,7 @@ def mask_blocked(w: OffsetsWorkload, *, tile: int = 256):
     import jax.numpy as jnp
 
     if tile < 1:
-        raise Unsupported(f"a block has at least one row, not {tile}; use tile of at least 1")
+        raise Unsupported(f"tile={tile}: a block needs at least one row; use tile of at least 1")
     rows = min(tile, w.seq)
     blocks = -(-w.seq // rows)
 

@@ -1,7 +1,7 @@
-"""The pairwise mask: T × T, holding the id of every allowed pair, and its largest id per row and column.
+"""The pairwise T × T mask: store the id of every allowed pair, then take the maximum per row and column.
 
-TransformerEngine's general path before #2522, and this family's definition. The mask is float32
-there, four bytes a pair, wherever the compiler does not fuse both reductions into it.
+TransformerEngine's general path before #2522, and this family's definition. Upstream's mask is float32, four
+bytes a pair, unless the compiler fuses both reductions into it.
 """
 
 from harness import implementation
@@ -15,7 +15,7 @@ def mask_quadratic(w: OffsetsWorkload):
     import jax.numpy as jnp
 
     def pairs(query, key, combine):
-        # In float32, as upstream has it, ids are exact below 2²⁴ only.
+        # In float32, as upstream has it, ids are exact only below 2²⁴.
         return combine(query[:, None, :, None], key[:, None, None, :]).astype(jnp.float32)
 
     def allowed(ids_q, ids_kv, positions_q, positions_kv):

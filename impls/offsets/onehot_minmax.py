@@ -1,11 +1,11 @@
 """Per-segment extremes over a one-hot [batch, seq, max_segments + 1]: what #2522 merged (360779bab).
 
-A token meets a partner when the other side's extreme allows it: the least key position, the largest
-query position; for bottom_right the same of rl − position. Work and memory grow with max_segments.
+A token has a partner if the other side's extreme allows it: the least key position and the largest query
+position; for bottom_right, the extremes of rl − position. Work and memory grow with max_segments.
 
-As merged, hence with its faults: the largest starts at −1, which beats true keys below it (short
-segments over a ring of four or more under bottom_right), and ids beyond max_segments read the
-fill of a lookup out of bounds, which voids the kv offsets (causal) or the q offsets (bottom_right).
+Reproduces the merged code including its faults. The largest starts at −1, which exceeds true keys below −1
+(short segments over a ring of four or more under bottom_right). Ids beyond max_segments read the fill value
+of an out-of-bounds lookup, which makes the kv offsets (causal) or the q offsets (bottom_right) unusable.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ from .workload import OffsetsWorkload
 
 
 def fills(w: OffsetsWorkload, _: Mapping[str, Any]) -> dict[str, str]:
-    """Under kind padding nothing is filled."""
+    """Kind padding needs no fill value."""
     if w.kind == "padding":
         return {}
-    void = "a larger id reads the fill of a lookup out of bounds (TransformerEngine #2522, as merged)"
+    void = "a larger id reads the fill value of an out-of-bounds lookup (TransformerEngine #2522, as merged)"
     known = {"golden": void, "ids_above_max_segments": void, "more_segments_than_slots": void}
     if w.kind == "bottom_right":
-        known["short_striped_segments"] = "its fill −1 beats true keys below it (as merged)"
+        known["short_striped_segments"] = "its fill value −1 exceeds true keys below it (as merged)"
     return known
 
 
@@ -33,7 +33,7 @@ def onehot_minmax(w: OffsetsWorkload):
     import jax.numpy as jnp
 
     if w.kind == "sliding":
-        raise Unsupported("a segment's extremes do not decide a sliding window; use kind causal")
+        raise Unsupported("kind=sliding: segments' extremes do not decide a sliding window; use kind=causal")
 
     def members(ids):
         return ids[..., None] == jnp.arange(w.max_segments + 1, dtype=jnp.int32)

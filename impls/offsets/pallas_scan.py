@@ -1,11 +1,11 @@
 """Segment offsets in one Pallas kernel: two scans over both rows, with a table of segments in VMEM.
 
-The first scan finds each segment's least query and largest key, the second counts the tokens that reach them
-and notes where runs begin, by ranks that it carries from block to block. Every token is compared with all
-places of the table, so that work grows with max_segments. These are filled up to whole registers: of 16
-segments 24 have a place, and larger ids are lost, where the definition notes the runs that they begin. No
-layout has them, and the family's checks have six at most. Under `bottom_right` jax finds the lengths of runs
-before.
+The first scan finds each segment's least query and largest key. The second counts the tokens that reach them
+and records where runs begin, by ranks that it carries from block to block. Every token is compared with all
+slots of the table, so work grows with max_segments. The table is padded to whole registers: for 16 segments
+it has 24 slots. Larger ids are lost, while the definition records the runs that they begin. No layout has
+larger ids, and the family's checks have at most six. Under `bottom_right` jax first computes the lengths of
+runs.
 """
 
 from harness import Unsupported, implementation
@@ -13,7 +13,7 @@ from harness import Unsupported, implementation
 from ._lengths import left_in_run
 from .workload import OffsetsWorkload
 
-SUBLANES, LANES = 8, 128  # of a register
+SUBLANES, LANES = 8, 128  # columns of a register
 
 
 @implementation(framework="pallas", semantics="exact")
@@ -24,12 +24,10 @@ def pallas_scan(w: OffsetsWorkload, *, block: int = 512):
     from jax.experimental.pallas import tpu as pltpu
 
     if w.kind == "sliding":
-        raise Unsupported("a segment's extremes do not decide a sliding window; use kind causal")
+        raise Unsupported("kind=sliding: segments' extremes do not decide a sliding window; use kind=causal")
     if block < LANES or block % LANES:
-        raise Unsupported(
-            f"a block of {block} tokens is no whole number of registers of {LANES}; use a multiple"
-        )
-    places = -(-(w.max_segments + 1) // SUBLANES) * SUBLANES  # one more for offsets, and whole registers
+        raise Unsupported(f"block={block} is not a multiple of a register's {LANES} lanes; use a multiple")
+    places = -(-(w.max_segments + 1) // SUBLANES) * SUBLANES  # one more for offsets, in whole registers
     limits = jnp.iinfo(jnp.int32)
 
     def scan(q, keys_q, kv, keys_kv, length_q, offset_q, length_kv, offset_kv, least, largest, carried):
@@ -75,7 +73,10 @@ def pallas_scan(w: OffsetsWorkload, *, block: int = 512):
             count(jnp.where(keys_kv[...] >= reached, ids_kv, 0), length_kv, offset_kv, 2)
 
     def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
-        keys_q, keys_kv = -positions_q, -positions_kv  # so that a query reaches what is no less
+        keys_q, keys_kv = (
+            -positions_q,
+            -positions_kv,
+        )  # negated, so that a query reaches keys that are not smaller
         if w.kind == "bottom_right":
             keys_q, keys_kv = (
                 left_in_run(segment_ids_q, positions_q),

@@ -1,4 +1,4 @@
-"""The pairwise definition, in numpy: a token counts when the mask lets it meet any token of its segment."""
+"""Reference in numpy, pairwise: a token counts if the mask allows a pair with any token of its segment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BLOCK = 1024
 def pairwise(w: OffsetsWorkload, _: Any) -> Callable[..., Any]:
     """(q_seqlens, kv_seqlens [batch, M], q_offsets, kv_offsets [batch, M + 1]), int32.
 
-    Offsets are indices within the row, −1 where there are fewer starts than places.
+    Offsets are indices within the row, or −1 if there are fewer starts than slots.
     """
     import numpy as np
 
@@ -34,7 +34,7 @@ def pairwise(w: OffsetsWorkload, _: Any) -> Callable[..., Any]:
 
 
 def _met(w: OffsetsWorkload, ids_q: Any, ids_kv: Any, pos_q: Any, pos_kv: Any) -> tuple[Any, Any]:
-    """Which queries and which keys of one row meet a partner: two boolean arrays."""
+    """Which queries and which keys of one row have a partner: two boolean arrays."""
     import numpy as np
 
     if w.kind == "bottom_right":
@@ -44,7 +44,7 @@ def _met(w: OffsetsWorkload, ids_q: Any, ids_kv: Any, pos_q: Any, pos_kv: Any) -
         at_q, at_kv = np.flatnonzero(ids_q == segment), np.flatnonzero(ids_kv == segment)
         q, kv = pos_q[at_q], pos_kv[at_kv]
         met_q[at_q] = _any(q, kv, lambda query, key: allowed(w, query, key))
-        # Most keys meet the last query, so begin there.
+        # Most keys are allowed for the last query, so start there.
         met_kv[at_kv] = _any(kv, q[::-1], lambda key, query: allowed(w, query, key))
     return met_q, met_kv
 
@@ -63,7 +63,7 @@ def allowed(w: OffsetsWorkload, query: Any, key: Any) -> Any:
 
 
 def _any(mine: Any, others: Any, allowed: Callable[[Any, Any], Any]) -> Any:
-    """For each of `mine` whether any of `others` is allowed; pairs already decided are left out."""
+    """For each of `mine`, whether any of `others` is allowed; pairs already decided are skipped."""
     import numpy as np
 
     has_partner = np.zeros(mine.shape, bool)
@@ -87,7 +87,7 @@ def run_lengths(ids: Any) -> Any:
 
 
 def zero_empty(result: Any) -> Any:
-    """One spelling for an unused place among the lengths: −1, as #2522 first had it, becomes 0."""
+    """Normalize the length of an unused slot: −1, as in the first version of #2522, becomes 0."""
     import numpy as np
 
     if not isinstance(result, (tuple, list)) or len(result) != 4:
@@ -96,7 +96,7 @@ def zero_empty(result: Any) -> Any:
 
 
 def _tail(ids: Any, places: int) -> tuple[Any, Any]:
-    """(lengths [places], offsets [places + 1]) of one row's ids, 0 where a token does not count."""
+    """(lengths [places], offsets [places + 1]) of one row's ids; id 0: the token does not count."""
     import numpy as np
 
     counts = np.bincount(ids[ids <= places], minlength=places + 1)[1:]

@@ -1,8 +1,9 @@
-"""Attention over packed segments by the pairwise mask, in numpy; what a kernel that walks segments can tell.
+"""Reference in numpy for attention over packed segments with the pairwise mask.
 
-Rounding, in unit roundoffs u: with logits and sums in f32 a half-precision result passes two roundings,
-of its weights and its own: 2 u. In f32 sums dominate, whose errors grow like √n u (Higham & Mary 2019): 1e-5
-allows segments of 2^14 tokens. In f64 anything near 1e-10 would betray a stage computed in f32.
+Bound on rounding, in unit roundoffs u: with logits and sums in f32, a half-precision result is rounded twice,
+once for its weights and once for the result: 2 u. In f32 the sums dominate, with errors that grow like √n u
+(Higham & Mary 2019): 1e-5 allows segments of 2^14 tokens. In f64 the bound is near 1e-10, which detects any
+stage computed in f32.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ ATTENDED = {"f64": 1e-10, "f32": 1e-5, "bf16": 2 * 2**-8, "f16": 2 * 2**-11}
 
 
 def refuse_attended(w: OffsetsWorkload) -> None:
-    """Raise :class:`Unsupported` where starts and lengths do not say which tokens a segment has."""
+    """Raise :class:`Unsupported` if starts and lengths do not determine which tokens a segment has."""
     if not w.head_dim:
-        raise Unsupported("head_dim 0 has no queries, keys and values; set head_dim, for example 64")
+        raise Unsupported("head_dim=0: there are no queries, keys and values; set head_dim, for example 64")
     if w.layout == "intra_padding":
         raise Unsupported(
-            "layout=intra_padding: a start and a length know no gap inside a segment; use layout=self"
+            "layout=intra_padding: a start and a length cannot describe a gap in a segment; use layout=self"
         )
     if w.layout == "striped" and w.kind == "sliding":
         raise Unsupported(
-            "kind=sliding, layout=striped: a window counts tokens that the stripe lacks; use kind=causal"
+            "kind=sliding, layout=striped: the window counts tokens on other stripes; use kind=causal"
         )
 
 
 def attended_cost(w: OffsetsWorkload) -> Cost:
-    """Bytes: read everything once, write the result. Dense: all pairs; how many meet is drawn, or packed."""
+    """Bytes: read all inputs once, write the result. Dense FLOPs: all pairs. FLOPs: packed lengths only."""
     width, both = BYTES[w.dtype] * w.heads * w.head_dim, w.seq + w.keys
     pairs = sum(_pairs(w, tokens) for row in w.packed for tokens in row)
     return Cost(
@@ -46,7 +47,7 @@ def attended_cost(w: OffsetsWorkload) -> Cost:
 
 
 def _pairs(w: OffsetsWorkload, tokens: int) -> int:
-    """Pairs that meet in a document whose queries are its keys."""
+    """Number of allowed pairs in a document whose queries are also its keys."""
     if w.kind == "padding":
         return tokens * tokens
     seen = min(tokens, w.window) if w.kind == "sliding" else tokens
@@ -54,7 +55,7 @@ def _pairs(w: OffsetsWorkload, tokens: int) -> int:
 
 
 def attention_of_segments(w: OffsetsWorkload, _: Any) -> Callable[..., Any]:
-    """[batch, seq, heads, head_dim]: a token's attention to its segment's keys; 0 where it meets none."""
+    """[batch, seq, heads, head_dim]: each token's attention to its segment's keys; 0 if it has no partner."""
     import numpy as np
 
     def attend(
@@ -75,7 +76,7 @@ def attention_of_segments(w: OffsetsWorkload, _: Any) -> Callable[..., Any]:
 
 
 def _softmax_of(q: Any, k: Any, v: Any, seen: Any) -> Any:
-    """Of one segment: [queries, heads, d] over the keys that each sees; 0 where it sees none."""
+    """Attention of one segment: [queries, heads, d] over the keys that each query sees; 0 if it sees none."""
     import numpy as np
 
     logits = np.einsum("qhd,khd->hqk", q, k) / math.sqrt(q.shape[-1])

@@ -1,13 +1,13 @@
-"""Run lengths: runs found block by block, lengths by differences of their starts.
+"""Run lengths: find runs block by block, and lengths as differences of their starts.
 
-Everything after the boundaries works on the runs alone. Positions rise within a run, so the tokens that meet
-no partner are the first of a query's run and the last of a key's, and a binary search finds how many. Reads
-every id once and, beyond the ends of runs, no position: no other variant here touches as little.
+After the boundaries are found, only the runs are processed. Positions rise within a run, so the tokens
+without a partner are the first of a query's run and the last of a key's; a binary search finds how many.
+Reads every id once, and no position except at the ends of runs: the least memory traffic of this family.
 
-Exact while a row has no more than 4 · max_segments + 1 runs, padding counted too: two of tokens and two of
-padding for each segment. No layout has more, so that no workload is refused for it; of any other row with
-more the last are lost, as the check `many_gaps` shows. The limit stands with every case. Comparing runs with
-runs grows with the square of max_segments.
+Exact while a row has at most 4 · max_segments + 1 runs, including padding: two of tokens and two of padding
+for each segment. No layout has more, so no workload is refused. In rows with more runs the last ones are
+lost, as the check `many_gaps` shows. This limit is printed with every case. Comparing runs with runs grows
+with the square of max_segments.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ def facts(w: OffsetsWorkload, *_: Any) -> dict[str, Any]:
 
 
 def loses_runs(*_: Any) -> dict[str, str]:
-    return {"many_gaps": "finds 4 · max_segments + 1 runs of a row and no more"}
+    return {"many_gaps": "finds at most 4 · max_segments + 1 runs per row"}
 
 
 @implementation(framework="jax", semantics="exact", fails=loses_runs, facts=facts)
@@ -36,13 +36,13 @@ def run_length(w: OffsetsWorkload, *, block: int = 64):
     import jax.numpy as jnp
 
     if w.kind == "sliding":
-        raise Unsupported("the ends of a run do not decide a sliding window; use torch_unique or kind causal")
+        raise Unsupported("kind=sliding: a run's ends do not decide it; use torch_unique or kind=causal")
     if block < LANES or block % LANES:
-        raise Unsupported(f"a block of {block} does not divide into columns of {LANES}; use a multiple of it")
+        raise Unsupported(f"block={block} is not a multiple of {LANES} columns; use a multiple")
     runs = most_runs(w)
 
     def found(ids, positions):
-        """Of every run: start, end, id (0 where there is none), first and last key, and position − key."""
+        """Of every run: start, end, id (0 if none), first and last key, and position − key."""
         bounds, seq = boundaries(ids, runs + 1, block), ids.shape[0]
         start, end = bounds[:-1], bounds[1:]
         known = jnp.where(start < seq, ids[jnp.minimum(start, seq - 1)], 0)
@@ -52,7 +52,7 @@ def run_length(w: OffsetsWorkload, *, block: int = 64):
         return start, end, known, first, last, shift
 
     def summed(known, start, length):
-        """Lengths per id and the starts of runs that have any."""
+        """Lengths per id, and the starts of runs that have any tokens left."""
         kept = (known != 0) & (length > 0)
         places = jnp.arange(1, w.max_segments + 1, dtype=jnp.int32)
         lengths = jnp.where(known == places[:, None], length, 0).sum(axis=1, dtype=jnp.int32)
@@ -70,8 +70,9 @@ def run_length(w: OffsetsWorkload, *, block: int = 64):
             limit = jnp.iinfo(jnp.int32)
             least = jnp.where(same, first_kv, limit.max).min(axis=1)
             largest = jnp.where(same, last_q[:, None], limit.min).max(axis=0)
-            met_q, met_kv = least < limit.max, largest > limit.min  # which no position reaches
-            # Queries count from `least` on, keys up to `largest`: the first that does not lies one beyond.
+            met_q, met_kv = least < limit.max, largest > limit.min  # no position reaches this
+            # Queries count from `least` on, keys up to `largest`, so the first that does not count is one
+            # after it.
             from_q = jnp.where(met_q, least + shift_q, limit.min)
             from_kv = jnp.where(met_kv, largest + shift_kv + 1, limit.min)
             start_q = first_at_least(positions_q, start_q, end_q, from_q)

@@ -1,9 +1,9 @@
-"""Cumulative difference: ids made monotone, bounds by searchsorted, lengths as differences of a count.
+"""Binary search: make ids monotone, find bounds with searchsorted, lengths as differences of a count.
 
-Padding takes the id before it, which makes a row ascending; segment s begins where s is first reached, and
-its length is the number of tokens before s + 1 less those before s. Linear in seq, like `bincount`, without
-its scatters. Counts ids as they stand, so it differs where a token meets no partner; a segment with a gap
-inside begins once here and twice in the definition; ids beyond max_segments have no offset at all.
+Padding takes the id before it, which makes a row ascending. Segment s begins where s is first reached; its
+length is the number of tokens before s + 1 minus those before s. Linear in seq, like `bincount`, but without
+scatters. Counts all ids, so it is wrong for tokens without a partner. A segment with a gap inside begins once
+here and twice in the definition. Ids beyond max_segments have no offset.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ from .workload import OffsetsWorkload
 
 def one_start_an_id(w: OffsetsWorkload, options: Mapping[str, Any]) -> dict[str, str]:
     return fails_by_counting(w, options) | {
-        **dict.fromkeys(("intra_segment_padding", "many_gaps"), "an ascending row has one start for each id"),
-        "ids_above_max_segments": "only ids up to max_segments are searched for",
-        "more_segments_than_slots": "only ids up to max_segments are searched for",
+        **dict.fromkeys(("intra_segment_padding", "many_gaps"), "an ascending row has one start per id"),
+        "ids_above_max_segments": "searches only ids up to max_segments",
+        "more_segments_than_slots": "searches only ids up to max_segments",
     }
 
 
@@ -27,7 +27,7 @@ def one_start_an_id(w: OffsetsWorkload, options: Mapping[str, Any]) -> dict[str,
     framework="jax",
     semantics="exact",
     expect={
-        "incorrect": "counts tokens that meet no partner, and one start for a segment with a gap inside",
+        "incorrect": "counts tokens without a partner, and only one start for a segment with a gap inside",
         "when": lambda w: partnerless(w) or w.layout == "intra_padding",
     },
     fails=one_start_an_id,
@@ -44,7 +44,7 @@ def searchsorted(w: OffsetsWorkload):
         lengths = jnp.diff(before_bound)
         seq = ids.shape[0]
         starts = jnp.where(lengths > 0, bounds[:-1], seq)
-        # Missing starts are seq, and sorting moves them behind the others.
+        # Missing starts are seq, so sorting moves them to the end.
         starts = jnp.sort(jnp.append(starts, seq))
         return lengths, jnp.where(starts < seq, starts, -1).astype(jnp.int32)
 

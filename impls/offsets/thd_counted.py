@@ -1,8 +1,8 @@
-"""Packed attention over lengths that are counted from the ids alone: `thd_masked` by `bincount`'s offsets.
+"""Packed attention with lengths counted from the ids only: `thd_masked` with `bincount`'s offsets.
 
-What the form proposed in review of TransformerEngine #2522 does to a result. A query shorter than its keys
-is none the worse: a causal mask hides the keys that were counted too many. In a ring's stripe the first
-query that was not dropped moves every pair of its segment by one.
+Shows how the form proposed in review of TransformerEngine #2522 changes a result. A query shorter than its
+keys still gets the right result: a causal mask hides the extra keys. In a ring's stripe, the first query
+should have been dropped and shifts every pair of its segment by one.
 """
 
 from harness import Unsupported, implementation
@@ -13,19 +13,19 @@ from .workload import OffsetsWorkload
 
 
 def moves_pairs(w: OffsetsWorkload) -> bool:
-    """Whether every seeded row has a segment whose pairs are moved: its first token is a query."""
+    """Whether every seeded row has a segment with shifted pairs: its first token is a query."""
     return w.layout == "striped" and w.kind == "causal"
 
 
 @implementation(
     framework="jax",
     semantics="attended",
-    expect={"incorrect": "a stripe's first query meets a key that lies behind it", "when": moves_pairs},
+    expect={"incorrect": "a stripe's first query attends to a key after it", "when": moves_pairs},
 )
 def thd_counted(w: OffsetsWorkload):
     if w.layout == "absent" or (w.layout == "striped" and w.kind == "bottom_right"):
         raise Unsupported(
-            f"kind={w.kind}, layout={w.layout}: which segments are drawn decides whether counting suffices; "
+            f"kind={w.kind}, layout={w.layout}: whether counting suffices depends on the drawn segments; "
             "use thd_masked"
         )
 

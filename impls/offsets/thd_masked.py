@@ -1,8 +1,9 @@
-"""Packed attention that walks segments by lengths and offsets, under a mask of T × T (semantics `attended`).
+"""Packed attention by segment lengths and offsets, with a T × T mask (semantics `attended`).
 
-What TransformerEngine's THD attention is given, as one program with the offsets before it: `of` says whose.
-A wrong start or length is a wrong result here, where the offsets alone may look plausible. All pairs
-of tokens are compared; cuDNN's kernel skips those of other segments. TransformerEngine #2522.
+Computes the offsets and then what TransformerEngine's THD attention computes from them, in one program.
+Option `of` names the implementation that gives the offsets. A wrong start or length is a wrong result here,
+while the offsets themselves may look plausible. All pairs of tokens are compared; cuDNN's kernel skips pairs
+of different segments. TransformerEngine #2522.
 """
 
 from typing import Literal

@@ -1,10 +1,10 @@
-"""Context parallelism: every device attends its stripe to each other's, and partial results are joined.
+"""Context parallelism: every device attends its stripe to every other, and partial results are merged.
 
-A device of a ring holds every n-th token of a packed row, so that all have work under a causal mask. For each
-pair of stripes it needs lengths and offsets of its own (layout `striped`), from which tokens without a
-partner in that pair are dropped; the n results of a query are joined by their largest logits. The whole must
-be the attention of the row, so that one wrong offset in n² shows. Here the devices take turns in one
-program, and nothing travels. TransformerEngine's THD attention over a ring (P2P), #2522.
+A device of a ring has every n-th token of a packed row, so that all have work under a causal mask. Each pair
+of stripes needs its own lengths and offsets (layout `striped`), without the tokens that have no partner in
+that pair. The n partial results of a query are merged using their largest logits. The result must equal
+attention over the whole row, so one wrong offset among the n² pairs is detected. Here one program computes
+the devices' parts in turn, without communication. TransformerEngine's THD attention over a ring (P2P), #2522.
 """
 
 from dataclasses import replace
@@ -21,11 +21,11 @@ def thd_ring(w: OffsetsWorkload, *, devices: int = 4):
     import jax.numpy as jnp
 
     if w.layout != "self":
-        raise Unsupported(f"layout={w.layout}: a ring cuts one row into stripes; use layout=self")
+        raise Unsupported(f"layout={w.layout}: a ring splits one row into stripes; use layout=self")
     if w.kind not in {"causal", "padding"}:
-        raise Unsupported(f"kind={w.kind} is not the same on a stripe's own places; use kind=causal")
+        raise Unsupported(f"kind={w.kind} gives other pairs on the indices of a stripe; use kind=causal")
     if devices < 1 or w.seq % devices:
-        raise Unsupported(f"seq {w.seq} does not divide over {devices} devices; use a divisor")
+        raise Unsupported(f"seq {w.seq} is not divisible by {devices} devices; use a divisor of seq")
     local = replace(w, seq=w.seq // devices, layout="striped")
     find = segment_min(local)
 

@@ -1,8 +1,8 @@
-"""Packed attention a segment at a time in torch: `torch_unique`'s offsets, then SDPA of each segment.
+"""Packed attention, one segment at a time in torch: `torch_unique`'s offsets, then SDPA of each segment.
 
-No pair of different segments is computed and nothing of the size T × T exists: FLOPs are Σ length². Reading
-lengths and starts on the host waits for the device once a call, which cuDNN's THD kernel does not. As
-for TransformerEngine #2522 a wrong offset is a wrong result.
+Pairs of different segments are not computed and nothing of size T × T is allocated: FLOPs are Σ length².
+Reading lengths and starts on the host waits for the device once per call, which cuDNN's THD kernel does not.
+As in TransformerEngine #2522, a wrong offset gives a wrong result.
 """
 
 from harness import implementation, stage
@@ -19,7 +19,7 @@ def thd_segments(w: OffsetsWorkload):
     find = torch_unique(w)
 
     def visible(queries, keys, device):
-        """The mask of a segment on places within it; none where SDPA has it by itself."""
+        """The mask of a segment on indices within it; None if SDPA has this mask built in."""
         if w.kind in {"causal", "padding"}:
             return None
         query = torch.arange(queries, device=device)[:, None]

@@ -1,9 +1,10 @@
 """Runs by torch's `unique_consecutive`; partners by binary search among sorted (id, key) pairs.
 
-A query meets a key when the nearest one in its segment lies within reach: under a causal mask the last key
-at or before it, under bottom_right the next that has as much left, in a sliding window one less than
-`window` before it. Both sides search the other's sorted pairs, so it takes every kind and ids of any size,
-in O(T log T). Lengths and starts are the runs that remain, row by row: their number is not known before.
+A query has a partner if the nearest key in its segment is within reach. Under a causal mask this is the last
+key at or before it; under bottom_right the next that has as many tokens left; in a sliding window one less
+than `window` before it. Both sides search the other's sorted pairs, so all kinds and ids of any size are
+supported, in O(T log T). Lengths and starts come from the runs that remain. The number of runs per row is not
+known in advance.
 """
 
 from harness import implementation, stage
@@ -23,7 +24,7 @@ def torch_unique(w: OffsetsWorkload):
         return lengths[run] - positions
 
     def pairs(ids, positions):
-        """One ascending number for (id, key): the mask allows a partner at or before it, within reach."""
+        """(id, key) as one ascending number: the mask allows a partner at or before it, within reach."""
         if w.kind == "padding":
             return ids.long() * step
         if w.kind == "bottom_right":

@@ -1,12 +1,12 @@
-"""Runs in one Triton kernel: a program per block marks where ids change, the last to arrive ends its row.
+"""Runs in one Triton kernel: each program marks id changes in a block; the last to finish ends its row.
 
-No program waits for another: each adds one to its row's count when its marks are written, and the one that
-finds all others done joins the marks and works on the runs alone, as `run_length` does. Positions rise within
-a run, so a binary search finds what is cut off its end. Reads every id once and, beyond the ends of runs, no
-position. The only launch beside it clears a word per row.
+Programs do not wait for each other. Each adds one to its row's count when its marks are written. The one that
+finds all others done joins the marks and then processes only the runs, as `run_length` does. Positions rise
+within a run, so a binary search finds what is cut off its end. Reads every id once, and no position except at
+the ends of runs. The only other launch clears one word per row.
 
-A row may have any number of runs, and ids be of any size. Comparing runs with runs grows with the square of
-their number, in one program: right for rows full of gaps, and slow.
+A row may have any number of runs, and ids of any size. Comparing runs with runs grows with the square of
+their number, in one program. Rows full of gaps therefore give right results, but slowly.
 """
 
 from harness import Unsupported, implementation
@@ -23,7 +23,7 @@ def triton_segments(w: OffsetsWorkload):
     from ._triton_segments import segments
 
     if w.kind == "sliding":
-        raise Unsupported("the ends of a run do not decide a sliding window; use torch_unique or kind causal")
+        raise Unsupported("kind=sliding: a run's ends do not decide it; use torch_unique or kind=causal")
     blocks_q, blocks_kv = -(-w.seq // BLOCK), -(-w.keys // BLOCK)
     blocks, places = blocks_q + blocks_kv, w.max_segments
 

@@ -1,4 +1,4 @@
-"""The workload of offsets: packed rows, and the mask under which their tokens meet."""
+"""Workload of offsets: packed rows, and the mask that pairs their tokens."""
 
 from __future__ import annotations
 
@@ -11,32 +11,30 @@ DISTRIBUTIONS = ("iid", "unpadded", "padded", "long_run", "zeros")
 
 @dataclass(frozen=True)
 class OffsetsWorkload(Workload):
-    """Rows of `seq` tokens in at most `max_segments` segments; `window` is read by `sliding` only.
+    """Rows of `seq` tokens in at most `max_segments` segments; only `sliding` reads `window`.
 
-    `head_dim` is the width of queries, keys and values of `heads` heads, for attention that walks the
-    segments by lengths and offsets; at 0, the default, there are none. `seq_kv` is the length of the keys'
-    rows, where that is another. Segments of real `lengths` are documents, packed without padding between.
+    `head_dim` is the width of queries, keys and values of `heads` heads, for attention over the segments; 0,
+    the default: no attention. `seq_kv` is the length of the keys' rows if it differs. Segments of real
+    `lengths` are documents, packed without padding between them.
     """
 
     batch: int = axis(1)  # independent rows
-    seq: int = axis()  # tokens of a row
-    max_segments: int = axis(16)  # segments that a row has at most
-    kind: str = axis(
-        "causal", choices=("causal", "bottom_right", "padding", "sliding")
-    )  # of the mask over a pair of tokens
+    seq: int = axis()  # tokens per row
+    max_segments: int = axis(16)  # largest number of segments in a row
+    kind: str = axis("causal", choices=("causal", "bottom_right", "padding", "sliding"))  # mask over pairs
     layout: str = axis(
         "self", choices=("self", "cross", "absent", "intra_padding", "striped")
-    )  # how the two sides' segments lie
-    window: int = axis(4096, later=True)  # tokens back that `sliding` sees, the query's own among them
-    seq_kv: int = axis(0, minimum=0, later=True)  # tokens of a row of keys; 0: as many as of queries
+    )  # layout of the two sides' segments
+    window: int = axis(4096, later=True)  # tokens back that `sliding` sees, including the query's own
+    seq_kv: int = axis(0, minimum=0, later=True)  # tokens in a row of keys; 0: as many as in a row of queries
     head_dim: int = axis(
         0, minimum=0, later=True
     )  # elements of a query, key and value; 0: no attention over the segments
-    heads: int = axis(4, later=True)  # of queries, keys and values
-    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"), later=True)  # of queries, keys and values
+    heads: int = axis(4, later=True)  # of queries
+    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"), later=True)  # of keys and values
     lengths: str = axis("uniform", choices=LENGTHS, table=True, later=True)  # of segments
     packing: str = axis("first_fit", choices=PACKERS, later=True)  # of documents into rows
-    packing_seed: int = axis(0, minimum=0, later=True)  # of their lengths, and of the rows that are taken
+    packing_seed: int = axis(0, minimum=0, later=True)  # of their lengths, and of the rows that are used
     distribution: str = axis(
         "iid", choices=DISTRIBUTIONS, captured=True, later=True
     )  # how segments and padding are drawn
@@ -48,7 +46,7 @@ class OffsetsWorkload(Workload):
 
     @property
     def packed(self) -> tuple[tuple[int, ...], ...]:
-        """Tokens of each row's documents; none where `lengths` is uniform, and inputs draw segments."""
+        """Tokens of each row's documents; None if `lengths` is uniform and inputs draw the segments."""
         if self.lengths == "uniform":
             return ()
         return packed_rows(self.lengths, self.packing, self.packing_seed, self.seq, self.batch)

@@ -1,1 +1,1 @@
-"""The k largest scores of every row, exact or with a promised recall."""
+"""The k largest scores of every row, exact or approximate with a promised recall."""

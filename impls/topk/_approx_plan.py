@@ -1,7 +1,7 @@
-"""XLA's plan of `approx_max_k` (its `approx_topk_shape.cc`), and the recall that it promises.
+"""XLA's plan for `approx_max_k` (its `approx_topk_shape.cc`), and the recall that it promises.
 
-On a TPU the first stage keeps the best of every group of 2^log2 scores, and a sort of these
-candidates gives the answer. Other backends plan alike, and then select from the whole row.
+On a TPU the first stage keeps the best of every group of 2^log2 scores, and a sort of these candidates gives
+the answer. Other backends make the same plan, but then select from the whole row.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from typing import Any
 from ._expected_recall import expected_recall
 from .workload import TopkWorkload
 
-TILE, FLAT_TILE = 128, 1024  # what candidates are a multiple of; the second for scores of one dimension
-FIRST_STAGE = "PartialReduce"  # the call that a TPU's program holds where it approximates
+TILE, FLAT_TILE = 128, 1024  # candidates are a multiple of this; the second is for scores of one dimension
+FIRST_STAGE = "PartialReduce"  # the call in a TPU's program if it approximates
 EXACT_BY_FALLBACK = "exact by fallback"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """`candidates` scores come out of the first stage, the best of every group of 2^`log2`."""
+    """The first stage returns `candidates` scores, the best of every group of 2^`log2`."""
 
     candidates: int
     log2: int
 
 
 def plan(seq: int, topk: int, recall: float, *, logical: int | None = None, rank: int = 3) -> Plan:
-    """The plan for rows of `seq` scores; `logical` is the length of the row that they are a part of.
+    """The plan for rows of `seq` scores; `logical` is the length of the full row that they belong to.
 
-    A group holds one score (log2 0) where larger ones would miss `recall` by XLA's bound, about twice
-    the true loss: then nothing is approximated.
+    A group has one score (log2 0) if larger groups would miss `recall` by XLA's bound, about twice the true
+    loss. Then nothing is approximated.
     """
     tile = FLAT_TILE if rank == 1 else TILE
     whole = seq if logical is None else logical
     if seq <= tile:
         return Plan(seq, 0)
-    # The largest score is the best of its group, however large that is.
+    # The largest score is the best of its group, however large the group is.
     if topk == 1:
         return Plan(tile, ceil(log2(ceil(whole / tile))))
     if recall >= 1:
         return Plan(seq, 0)
-    # L groups reach a recall of about (1 − 1/L)^(k − 1) ≈ exp((1 − k)/L), here solved for L
-    # (TPU-KNN, arXiv 2206.14286).
+    # L groups reach a recall of about (1 − 1/L)^(k − 1) ≈ exp((1 − k)/L), here solved for L (TPU-KNN, arXiv
+    # 2206.14286).
     groups = min(max(floor((1 - topk) / log(recall)), tile), whole)
     reduction = floor(log2(whole // groups))
     if reduction == 0:
@@ -57,7 +57,7 @@ def plan_of(w: TopkWorkload, shards: int = 1) -> Plan:
 
 
 def plan_facts(w: TopkWorkload, static: Any, shards: int = 1) -> dict[str, float | int | str | None]:
-    """The facts of this case's plan, and whether the compiled program follows it."""
+    """Facts of this case: its plan, and whether the compiled program follows it."""
     planned = plan_of(w, shards)
     return {
         "planned_log2_reduction": planned.log2,
@@ -75,9 +75,9 @@ def _plan_outcome(planned: Plan, static: Any) -> str | None:
 
 
 def expected_recall_of(w: TopkWorkload, static: Any, options: Any) -> float | None:
-    """The recall that random placement gives a plan of buckets; None where no such plan is known.
+    """Recall of a plan of buckets under random placement; None if no plan is known.
 
-    The plan is an implementation's own options, or that of the operator, where the program holds it.
+    The plan comes from an implementation's own options, or from the operator if the program calls it.
     """
     if {"buckets", "keep"} <= set(options):
         return expected_recall(w.seq, w.topk, options["buckets"], options["keep"])

@@ -1,6 +1,6 @@
-"""What a selection must satisfy: that it is one, and that it holds the largest, or enough of them.
+"""Contracts of a selection: it must be valid, and have the largest scores, or enough of them.
 
-Order is no part of either contract, nor which of several equal scores was taken.
+Neither contract tests the order, or which of several equal scores was selected.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from harness import Contract, Evidence, Judgement
 
 
 def pair(evidence: Evidence) -> tuple[Any, Any, str]:
-    """(values f64, indices, reason), both [b, rows, topk]; the reason why they can select nothing."""
+    """(values f64, indices, reason), both [b, rows, topk]; the reason if they are not a selection."""
     import numpy as np
 
     shape, columns = np.shape(evidence.expected[0]), evidence.workload.seq
     if not isinstance(evidence.result, (tuple, list)) or len(evidence.result) != 2:
-        return None, None, "the result is no pair of values and indices"
+        return None, None, "the result is not a pair of values and indices"
     values, indices = (np.asarray(part) for part in evidence.result)
     if values.shape != shape or indices.shape != shape:
         text = f"values have shape {values.shape} and indices {indices.shape}; expected {shape} for both"
@@ -32,7 +32,7 @@ def pair(evidence: Evidence) -> tuple[Any, Any, str]:
 
 
 def selection(evidence: Evidence) -> tuple[Any, Any, str]:
-    """(values, expected values, reason): sorted f64 [rows, topk]; the reason why it is no selection."""
+    """(values, expected values, reason): sorted f64 [rows, topk]; the reason why it is not a selection."""
     import numpy as np
 
     want = np.asarray(evidence.expected[0], np.float64)
@@ -44,13 +44,13 @@ def selection(evidence: Evidence) -> tuple[Any, Any, str]:
     wrong = values != np.take_along_axis(scores, indices, axis=-1).astype(np.float64)
     if wrong.any():
         at = [int(i) for i in np.argwhere(wrong)[0]]
-        return None, want, f"values{at} is not the score at the index returned beside it"
+        return None, want, f"values{at} is not the score at its index"
     k = want.shape[-1]
     return np.sort(values.reshape(-1, k), axis=-1), np.sort(want.reshape(-1, k), axis=-1), ""
 
 
 def _judge_exact(evidence: Evidence) -> Judgement:
-    """The values are the reference's, as a multiset."""
+    """Require the reference's values, as a multiset."""
     values, want, reason = selection(evidence)
     if reason:
         return Judgement(False, {"mismatches": None}, reason)
@@ -61,7 +61,7 @@ def _judge_exact(evidence: Evidence) -> Judgement:
 
 
 def _judge_recall(evidence: Evidence) -> Judgement:
-    """Mean over rows of the share of the largest that was found reaches the workload's recall."""
+    """Require a mean over rows, of the share of the largest that was found, of at least the target recall."""
     values, want, reason = selection(evidence)
     target = evidence.workload.recall
     if reason:
@@ -70,11 +70,11 @@ def _judge_recall(evidence: Evidence) -> Judgement:
 
 
 def judge_recall(values: Any, want: Any, target: float) -> Judgement:
-    """The verdict on sorted values [rows, topk] where `want` are the largest.
+    """Judge sorted values [rows, topk] against the largest, `want`.
 
-    `recall_low` and `recall_high` bound that mean at 95 % by Student's t over rows (None for one
-    row); `worst_row` is the least recall of a row; `value_recall` is the sum of the finite values
-    found over that of the finite largest, None unless the latter is positive.
+    `recall_low` and `recall_high` bound the mean at 95 % by Student's t over rows (None for one row).
+    `worst_row` is the least recall of a row. `value_recall` is the sum of the finite values found divided by
+    that of the finite largest, None unless the latter is positive.
     """
     import numpy as np
 
@@ -90,15 +90,15 @@ def judge_recall(values: Any, want: Any, target: float) -> Judgement:
         "value_recall": found / most if most > 0 else None,
         "target": target,
     }
-    short = f"mean recall {mean:.4f} is below the target {target:g}; keep more candidates or ask for less"
+    short = f"mean recall {mean:.4f} is below the target {target:g}; keep more candidates or lower the recall"
     return Judgement(mean >= target, figures, "" if mean >= target else short)
 
 
 def found_shares(values: Any, want: Any, weight: Any = None) -> Any:
-    """Of the largest, `want`, the share that is among `values` [rows]; both [rows, topk], sorted.
+    """The share of the largest, `want`, that is among `values` [rows]; both [rows, topk], sorted.
 
-    Of equal scores at the cutoff any will do, but no more than the reference holds. `weight` maps
-    scores to what they count; each counts as one without it.
+    Equal scores at the cutoff are interchangeable, but no more count than the reference has. `weight` maps
+    scores to their weights; by default each counts as one.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""A model's selection by its publisher's fields: an indexer's tokens, or the blocks of a block-sparse one."""
+"""A model's selection from its publisher's fields: an indexer's tokens, or block-sparse blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from harness import Model, ModelWorkload, Phase, Unsupported
 
 
 def of_model(model: Model, phase: Phase) -> ModelWorkload:
-    """An indexer is whole on each device, while the heads that attend its selection divide."""
+    """Each device has the whole indexer, while the heads that attend to its selection are divided."""
     if "sparse_attention_config" in model.fields:
         return _of_blocks(model, phase)
     if not model.indexer_layers:
@@ -19,7 +19,7 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
         "dtype": model.dtype,
     }
     if "kv_lora_rank" not in model.fields:
-        note = "its attention shares one key, which is the value too, so stage=attention is not the model's"
+        note = "all heads share one key, which is also the value, so stage=attention is not the model's"
         return ModelWorkload(fields, model.indexer_layers, tokens=model.indexer_tokens, note=note)
     fields |= {
         "attention_heads": model.fields["num_attention_heads"],
@@ -30,7 +30,7 @@ def of_model(model: Model, phase: Phase) -> ModelWorkload:
 
 
 def _of_blocks(model: Model, phase: Phase) -> ModelWorkload:
-    """A score per block of keys. Every head of keys has an index head, which selects for itself."""
+    """One score per block of keys. Each key head has an index head, which selects for itself."""
     sparse = model.fields["sparse_attention_config"]
     fields = {
         "batch": sparse["sparse_num_index_heads"],

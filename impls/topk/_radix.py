@@ -1,4 +1,4 @@
-"""Most significant digit first, in numpy: what the radix variants share."""
+"""Shared code of the radix implementations in numpy: most significant digit first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def selection(w: TopkWorkload, key: str) -> Callable[..., tuple[Any, Any]]:
     digits = [8 * place for place in reversed(range(word.itemsize))]
 
     def columns(row: Any) -> Any:
-        # Adding zero makes −0 a +0; inverted negatives and raised positives order as the scores do.
+        # Adding zero turns −0 into +0. Negative scores are inverted and positive ones get the top bit, so
+        # keys order as scores.
         with stage("encode"):
             bits = (row.astype(KEYS[key]) + 0).view(word)
             keys = np.where(bits & sign, ~bits, bits | sign)

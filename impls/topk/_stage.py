@@ -1,4 +1,4 @@
-"""The stages of a workload: scores are given, or an indexer's; what is selected may be attended."""
+"""The stages of a workload: given scores, an indexer's scores, or attention to the selection."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .workload import TopkWorkload
 WHAT = {
     "select": "takes scores",
     "indexer": "takes an indexer's queries, keys and weights",
-    "attention": "attends what an indexer selects",
+    "attention": "attends to what an indexer selects",
 }
 
 
 def only(stage: str) -> Callable[[TopkWorkload], None]:
-    """A function that refuses workloads of another stage, for a semantics of this one."""
+    """For the semantics of one stage: a function that refuses workloads of another stage."""
 
     def refuse(w: TopkWorkload) -> None:
         if w.stage != stage:

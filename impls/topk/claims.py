@@ -1,9 +1,9 @@
-"""Published statements about top-k, and what became of them: `seqsweep claims topk`.
+"""Published statements about top-k, with the evidence for or against them: `seqsweep claims topk`.
 
-The pull request does not say which TPU it was measured on; what is compiled for tpu:v5p counts as for
-another target. It prints no selection but the 64 of a test; 2048 is index_topk of the model's config
-(DeepSeek-V3.2). FLOPs of a sort are the compiler's count, elements times log2 of all elements; it counts
-none for PartialReduce.
+The pull request does not name the TPU it was measured on, so compiling for tpu:v5p counts as another target.
+The only selection that it prints is the 64 of a test; 2048 is index_topk of the model's config
+(DeepSeek-V3.2). FLOPs of a sort are the compiler's count, elements times log2 of all elements; it counts none
+for PartialReduce.
 """
 
 from harness.claims import Claim, Figure, Ki, Source, ceil, every, floor, log, log2, number
@@ -47,7 +47,7 @@ def exact_over_approximate(e, figure, target=V5P, **shape):
 
 
 def another_program(e, target=V5P):
-    """Whether the operator approximates, and so is another program than that of recall 1."""
+    """Whether the operator approximates, and so differs from the program for recall 1."""
     return e.program("approx", target) != e.program("approx", target, recall=1.0)
 
 
@@ -65,9 +65,9 @@ def partial_reduce(e, target=V5P, **shape):
 def matrix_units(e):
     """approx_max_k is a block reduction optimised for the matrix units (MXU) of TPUs
 
-    The compiled program is one sort and one PartialReduce, and all that this call is given to compute is a
-    comparison. In the nearest-neighbour search of the paper that is cited the matrix units compute the
-    distances, a product that is no part of this operator.
+    The compiled program is one sort and one PartialReduce, and the only computation in this call is a
+    comparison. In the nearest-neighbour search of the cited paper the matrix units compute the distances, a
+    product that this operator does not include.
     """
     # A TPU's compiler writes matrix products as convolutions; either opcode is work for the matrix units
     found = [e.ops("approx", target, opcode) for target in TPUS for opcode in ("convolution", "dot")]
@@ -93,8 +93,8 @@ def four_times(e):
 
     Neither the selection nor the TPU behind the number is stated, and a time needs the TPU. A selection of
     512 would fit it by FLOPs (4.33), less by bytes (2.43). At 2048, the model's own, nothing is approximated
-    at this length, and at 131072 the factors are 2.08 and 1.37. Equal FLOPs and bytes show no equal times:
-    see tpu7x-operators
+    at this length, and at 131072 the factors are 2.08 and 1.37. Equal FLOPs and bytes do not mean equal
+    times: see tpu7x-operators
     """
     yield Figure("speedup", "×", published=4)
     found = 1 + floor(e.seq / 2 * -log(e.recall))
@@ -140,8 +140,8 @@ def production_shape(e):
     """On scores of [1, 1024, 131072], where the exact selection is the bottleneck, the approximate path is
     the cheaper one
 
-    With the model's selection of 2048 half of each row is left to sort, so the compiled program has 2.08
-    times fewer FLOPs and 1.37 times fewer bytes. No factor was published for this shape.
+    With the model's selection of 2048, half of each row remains to be sorted, so the compiled program has
+    2.08 times fewer FLOPs and 1.37 times fewer bytes. No factor was published for this shape.
     """
     yield Figure("approximates (holds PartialReduce)", holds=partial_reduce(e))
     yield Figure("another program than recall 1", holds=another_program(e))
@@ -155,8 +155,8 @@ def production_shape(e):
 def layers(e):
     """The indexer's scores are sorted in 58 layers
 
-    58 are the layers with experts. The model's reference code gives the attention of all 61 an indexer, so
-    that a whole forward would sort in 61.
+    58 are the layers with experts. In the model's reference code the attention of all 61 layers has an
+    indexer, so a whole forward would sort in 61.
     """
     # DeepSeek-V3.2: num_hidden_layers 61, first_k_dense_replace 3
     yield Figure("layers of the model less its dense ones", published=58, found=number(61) - 3)
@@ -167,9 +167,9 @@ def layers(e):
 def complexity(e):
     """Approximation turns O(N log² N) into about O(N + K log K), with a much smaller constant
 
-    A longer row is read once more and leaves as much to sort. The compiler's count of a sort has one
-    logarithm and cannot tell log N from log² N. K log K hides a constant: 32 candidates for each of 2048,
-    here half of the row.
+    A longer row is read once more, and leaves the same number of candidates to sort. The compiler's count of
+    a sort has one logarithm and cannot distinguish log N from log² N. K log K hides a constant: 32 candidates
+    for each of 2048, here half of the row.
     """
 
     def candidates(seq):
@@ -213,7 +213,7 @@ def recall_test(e):
     """A unit test on scores of [4, 16, 1024] with K = 64 shows that the approximate selection reaches its
     recall
 
-    The test passes. But 64 at recall 0.95 take 1228 groups, more than the row has scores, so all 1024 are
+    The test passes. But 64 at recall 0.95 need 1228 groups, more than the row has scores, so all 1024 are
     sorted and the recall is 1 by construction. On rows of 4096 the same test would approximate.
     """
     yield Figure("the selection reaches 0.95 (its contract)", published="ok", found=e.status("approx"))
@@ -232,8 +232,8 @@ def recall_test(e):
 def compile_test(e):
     """A unit test verifies that the new path compiles and traces
 
-    The call traces and compiles, as was said. But with the 4 of 32 scores that the test's file sets nothing
-    is approximated, so the part that could fail to compile is not there. It does compile: see
+    The call traces and compiles, as claimed. But with the 4 of 32 scores in the test's file nothing is
+    approximated, so the part that could fail to compile is missing. That part does compile: see
     production-shape.
     """
     yield Figure("it compiles and runs on the host", published="ok", found=e.status("approx"))
@@ -260,8 +260,8 @@ def compile_test(e):
 def model_quality(e):
     """The effect on a model is expected to be minimal when the recall is high
 
-    Where large scores lie at random, softmax over the selection keeps at least the share that the recall
-    promises, in a two-stage selection with the operator's plan. Our remark: on scores whose period fits the
+    If large scores are at random places, softmax over the selection keeps at least the share that the recall
+    promises, in a two-stage selection with the operator's plan. Our remark: for scores whose period fits the
     groups of this emulation it misses 0.95.
     """
     holds = e.check("topk/attention_mass_recall", "two_stage[buckets=4096,keep=1]")
@@ -278,7 +278,7 @@ def model_quality(e):
 def fallback(e):
     """Away from TPUs the operator is exact, whatever recall is asked for
 
-    On a CPU and a GPU one program serves every recall, so a recall measured there says nothing of a TPU.
+    On a CPU and a GPU one program serves every recall, so a recall measured there says nothing about a TPU.
     """
     holds = e.program("approx", "host", recall=0.95) == e.program("approx", "host", recall=0.8)
     yield Figure("recall 0.95 and 0.8 are one program on the host", holds=holds)
@@ -295,7 +295,7 @@ def fallback(e):
 def tighter_bound(e):
     """The exact expectation of the recall is tighter than the bound that XLA plans with by a factor of two
 
-    For 2048 of 131072 at recall 0.95 the bound counts twice the loss that random places give.
+    For 2048 of 131072 at recall 0.95 the bound gives twice the expected loss for random places.
     """
     found = (1 - (1 - 1 / floor((1 - e.topk) / log(e.recall))) ** (e.topk - 1)) / (
         1
@@ -332,8 +332,9 @@ def tpu7x_operators(e):
     """On a TPU7x, 512 of 262144 take 6.5 ms with lax.top_k, 4.1 ms with approx_max_k at recall 1, which is a
     full sort without PartialReduce, and 0.86 ms with a radix select on the SparseCore
 
-    At recall 1 it is a sort of the whole row. Both operators have the same FLOPs and bytes, and times that
-    differ by a half: neither figure tells a time. The number of rows is not stated; 64 are compiled here.
+    At recall 1 it is a sort of the whole row. Both operators have the same FLOPs and bytes, but times that
+    differ by a half, so neither figure predicts a time. The number of rows is not stated; 64 are compiled
+    here.
     """
     yield Figure("lax.top_k", "ms", published=6.5)
     yield Figure("approx_max_k at recall 1", "ms", published=4.1)
@@ -359,8 +360,8 @@ def tpu7x_indexer(e):
     """On a TPU7x the indexer takes 7.50 ms for 64 decoded sequences and 123.9 ms for 2048 prefilled tokens;
     selection, all but the scores, is 56 % and 84 % of them, and a radix select saves 43 % and 66 %
 
-    The shares follow from the times. With its copies the decode adds up to 8.6 ms of 7.50, so some of them
-    must overlap the rest.
+    The shares follow from the times. With its copies the decode's parts add up to 8.6 ms of 7.50, so some
+    copies must overlap the rest.
     """
     for queries, share, total, scores in e.each("share", "total", "scores"):
         follows = 100 * (total - scores) / total
@@ -395,8 +396,8 @@ def f16_keys(e):
     GLM-5.2 logits
 
     The logits were not published, and the loss came from a candidate buffer that overflowed, which
-    topk/radix_f16 does not have; ours fails for another reason: it cannot tell apart scores that round to one
-    key
+    topk/radix_f16 does not have. Our implementation fails for another reason: it cannot distinguish scores
+    that round to one key
     """
     yield Figure("least recall of the selected value", published=0.53)
     yield Figure("f16 keys where scores lie closer than f16 can tell", found=e.status("radix_f16"))

@@ -1,10 +1,10 @@
 """Top-k: the largest scores of every row, with their indices.
 
 The indexer of sparse attention does this in every layer. MaxText #4243 replaced `lax.top_k` by the
-approximate operator, judged by its mean recall on normal scores. Real scores are not normal, and
-where the large ones lie decides what a bucketed method loses, so `distribution` is part of the
-workload, as is the `recall` to reach. In stage `indexer` the scores are computed, not given; in stage
-`attention` the selection is masked and attended as well.
+approximate operator, judged by its mean recall on normal scores. Real scores are not normal, and the
+positions of the large ones decide what a bucketed method loses. Therefore `distribution` is part of the
+workload, as is the required `recall`. In stage `indexer` the scores are computed, not given; in stage
+`attention` the selection is also masked and attended to.
 
 The defaults are #4243's: selection 2048, recall 0.95, 128 of its 1024 rows.
 """
@@ -34,21 +34,22 @@ def shapes(w: TopkWorkload) -> Shapes:
     if w.topk >= w.seq:
         raise Unsupported(f"topk {w.topk} selects all of seq {w.seq}; use a larger seq")
     if not 0 < w.recall <= 1:
-        raise Unsupported(f"recall {w.recall:g} is no share; use one above 0, up to 1")
+        raise Unsupported(f"recall {w.recall:g} is not a share; use a number above 0 and at most 1")
     if w.stage == "indexer":
         return indexer_shapes(w)
     if w.stage == "attention":
         return attention_shapes(w)
     if w.devices > 1:
-        raise Unsupported(f"devices {w.devices}: given scores lie on one; use stage=indexer or devices=1")
+        raise Unsupported(f"devices {w.devices}: given scores are on one; use stage=indexer or devices=1")
     return {"scores": Array((w.batch, w.rows, w.seq), w.dtype)}
 
 
 def inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
-    """Scores [batch, rows, seq], rounded to the dtype last; −inf where a causal mask closes a column.
+    """Scores [batch, rows, seq], rounded to the dtype last; −inf if a causal mask closes a column.
 
-    Distributed as :func:`draw_scores` says, `clustered` in runs of `topk`; `causal` is normal, and row i of
-    n sees the first (i + 1)/n. In the other stages what they are computed from, all normal.
+    Distributed as :func:`draw_scores` says, `clustered` in runs of `topk`; `causal` is normal, and row i of n
+    sees the first (i + 1)/n. In the other stages the inputs are those from which scores are computed, all
+    normal.
     """
     if w.stage == "indexer":
         return indexer_inputs(w, rng)
@@ -67,7 +68,7 @@ def inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
 def cost(w: TopkWorkload) -> Cost:
     """Bytes: read every score, write the selected values and their int32 indices.
 
-    Selecting compares and moves; no arithmetic is counted.
+    Selection only compares and moves, so no FLOPs are counted.
     """
     width = BYTES[w.dtype]
     return Cost(bytes=w.batch * w.rows * (w.seq * width + w.topk * (width + 4)))
@@ -87,14 +88,14 @@ FAMILY = Family(
             "recall",
             largest,
             RECALL,
-            sentence="k scores, of which on average the workload's recall are among the k largest",
+            sentence="k scores; on average the workload's recall are among the k largest",
             refuse=only("select"),
         ),
         "indexer": Semantics(
             "indexer",
             largest_of_indexer,
             EXACT_SCORED,
-            sentence="the k largest of the scores of DeepSeek's lightning indexer, in any order",
+            sentence="the k largest scores of DeepSeek's lightning indexer, in any order",
             cost=indexer_cost,
             refuse=only("indexer"),
         ),
@@ -110,7 +111,7 @@ FAMILY = Family(
             "attention",
             attention_to_selection,
             ATTENDED_EXACT,
-            sentence="softmax attention over what an indexer selects, and the selection beside it",
+            sentence="softmax attention over what an indexer selects, and the selection",
             cost=attention_cost,
             refuse=only("attention"),
         ),
@@ -118,7 +119,7 @@ FAMILY = Family(
             "attention_recall",
             attention_to_selection,
             ATTENDED_RECALL,
-            sentence="as attention, over k columns of which the workload's recall are among the k largest",
+            sentence="attention over k columns of which the workload's recall are among the k largest",
             cost=attention_cost,
             refuse=only("attention"),
         ),

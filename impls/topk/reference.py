@@ -1,4 +1,4 @@
-"""The k largest by a stable sort of all scores that reach the k-th, in numpy."""
+"""Reference in numpy: the k largest by a stable sort of all scores that reach the k-th."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .indexer._attention import attended_at
 from .indexer._indexer import scores_of
 from .workload import TopkWorkload
 
-STEP_ROWS = 64  # of scores that exist at a time where they are computed
+STEP_ROWS = 64  # computed scores that exist at a time
 
 
 def largest(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
@@ -22,7 +22,7 @@ def largest(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def largest_of_indexer(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
-    """As `largest`, of the scores that an indexer gives; f64 whatever the workload's dtype."""
+    """Like `largest`, for the scores of an indexer; f64 whatever the workload's dtype."""
     import numpy as np
 
     def select(queries: Any, keys: Any, weights: Any) -> tuple[Any, Any]:
@@ -62,7 +62,7 @@ def _largest(w: TopkWorkload, scores: Any) -> tuple[Any, Any]:
     kth = np.partition(negative, w.topk - 1, axis=-1)[..., w.topk - 1, None]
     indices = np.empty((*scores.shape[:-1], w.topk), np.int32)
     for row in np.ndindex(indices.shape[:-1]):
-        reaching = np.flatnonzero(~(negative[row] > kth[row]))  # and all that is no number, which sorts last
+        reaching = np.flatnonzero(~(negative[row] > kth[row]))  # and all NaN, which sort last
         order = np.argsort(negative[row][reaching], kind="stable")
         indices[row] = reaching[order[: w.topk]]
     return np.take_along_axis(scores, indices, axis=-1), indices

@@ -65,7 +65,7 @@ def test_each_step_is_measured_once_and_its_table_is_shown(borrow, tmp_path):
 @pytest.mark.parametrize(
     ("environment", "asked", "code", "last", "again"),
     [
-        ({"MINUTES": "0"}, 0, 1, f"left to measure: {' '.join(STEPS)}; to go on, ", [False] * len(STEPS)),
+        ({"MINUTES": "0"}, 0, 1, f"left to measure: {' '.join(STEPS)}; to continue, ", [False] * len(STEPS)),
         ({"EMPTY": "attention_given_kernels"}, len(STEPS), 1, "left to measure: given;", [True]),
         ({"REFUSED": "profile"}, len(STEPS), 2, "refused: stages;", [False]),
         ({"BROKEN": "topk"}, STEPS.index("topk") + 1, 5, "", None),
@@ -73,7 +73,7 @@ def test_each_step_is_measured_once_and_its_table_is_shown(borrow, tmp_path):
     ],
     ids=str,
 )
-def test_what_is_left_is_named_and_measured_by_the_same_command(
+def test_remaining_steps_are_named_and_measured_by_the_same_command(
     borrow, environment, asked, code, last, again
 ):
     """`again`: for each step that is measured then, whether it goes on with what it has."""
@@ -85,7 +85,7 @@ def test_what_is_left_is_named_and_measured_by_the_same_command(
         assert (["--resume" in words.split() for words in steps], done.returncode) == (again, 0)
 
 
-def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(borrow, tmp_path):
+def test_ctrl_c_stores_the_step_and_says_how_to_continue(borrow, tmp_path):
     borrow(MINUTES="0")
     running = subprocess.Popen(
         [sys.executable, "-c", HEEDING_CTRL_C, SCRIPT],
@@ -102,7 +102,7 @@ def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(borrow, tmp_path):
     out, _ = running.communicate(timeout=60)
     assert running.returncode == 130
     assert out.splitlines()[-1] == (
-        "stopped; what was measured is in results/gpu. To go on, give the same command again"
+        "stopped; the results so far are in results/gpu. To continue, run the same command again"
     )
     asked, done = borrow()
     assert (len(asked), done.returncode) == (len(STEPS) - STEPS.index("topk"), 0)
@@ -119,7 +119,7 @@ def check(*words, flags=(), **environment):
     )
 
 
-def test_without_packages_the_command_that_installs_them_is_said():
+def test_without_packages_the_command_that_installs_them_is_printed():
     done = check("cpu", flags=("-I", "-S"))
     assert done.returncode == 5
     assert "no torch, no triton, no jax" in done.stdout
@@ -131,7 +131,7 @@ def test_without_packages_the_command_that_installs_them_is_said():
     assert f"{sys.executable} -m pip install 'typer" in missing
 
 
-def test_what_is_there_is_said_with_its_version_and_nothing_is_loaded(tmp_path):
+def test_installed_packages_are_printed_with_their_versions_and_not_loaded(tmp_path):
     smi = tmp_path / "nvidia-smi"
     smi.write_text("#!/bin/sh\necho 'NVIDIA H100 80GB HBM3, 580.159.04, 81559 MiB'\n")
     smi.chmod(0o755)

@@ -1,7 +1,7 @@
 """Forms of attention written out query by query, right or with one published mistake; and seeded inputs.
 
-A form takes a workload, the inputs of one sequence by name and a mistake, and gives what a query reads: of
-a token and a head the keys and the values of each branch. `mistake` is empty where nothing is wrong.
+A form takes a workload, the inputs of one sequence by name and a mistake. It returns what a query reads: for
+a token and a head, the keys and values of each branch. An empty `mistake` means none.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ verdict = partial(judgements.verdict, FAMILY)
 
 
 def slices(lengths):
-    """Where each of the packed sequences stands."""
+    """The slice of each packed sequence."""
     return [slice(end - length, end) for length, end in zip(lengths, np.cumsum(lengths), strict=True)]
 
 
@@ -46,7 +46,7 @@ def softmax(scores):
 
 
 def by_hand(form, w, inputs, mistake=""):
-    """The result of a form in double precision, each packed sequence alone."""
+    """The result of a form in double precision, each packed sequence computed independently."""
     lengths = np.diff(inputs["cu_seqlens"]) if "cu_seqlens" in inputs else [w.seq]
     results = []
     for part in slices(lengths):
@@ -72,7 +72,7 @@ def attend_sequence(w, inputs, read):
 
 
 def means_of(inputs, starts, length):
-    """Means of keys and of values over each of these spans, the last of which may be cut."""
+    """Means of keys and of values over each of these spans; the last span may be shorter."""
     made = ([inputs[name][i : i + length].mean(0) for i in starts] for name in "kv")
     return tuple(np.reshape(each, (len(starts), *inputs["k"].shape[1:])) for each in made)
 
@@ -97,7 +97,7 @@ def given_blocks(w, inputs, mistake):
 
 
 def dsa(w, inputs, mistake):
-    """The score as it is published: no ReLU, unsigned weights, future, one less, previous query's."""
+    """The published score. Mistakes: no ReLU, unsigned weights, future, one less, previous query's."""
     scale = w.indexer_heads**-0.5 * w.indexer_dim**-0.5
 
     @cache
@@ -112,8 +112,11 @@ def dsa(w, inputs, mistake):
 
 
 def paper(w, inputs, mistake, *, fla=False):
-    """As XunhaoLai's indices have it, or fla's whole blocks: leak, no forced blocks, a finite sentinel,
-    block 0 for no pick, a selection per head, and scores as they are printed."""
+    """XunhaoLai's indices, or fla's whole blocks.
+
+    Mistakes: leak, no forced blocks, a finite sentinel, block 0 for no pick, a selection per head, and scores
+    as printed.
+    """
     q, seq, group = inputs["q"], len(inputs["q"]), w.heads // w.kv_heads
     length, stride = (w.block, w.block) if fla else (w.kernel or w.block // 2, w.stride or w.block // 4)
     starts = range(0, seq - length + 1, stride)

@@ -1,4 +1,4 @@
-"""Small configurations of mla, on one thread: threads cost more than matrices of this size."""
+"""Small configurations of mla, on one thread: for small matrices threads cost more than they save."""
 
 import pytest
 

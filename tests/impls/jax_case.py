@@ -1,4 +1,4 @@
-"""Calling jax implementations for their values: compiled once, and quickly."""
+"""Call jax implementations for their values, with quick compilation."""
 
 import functools
 import inspect
@@ -8,14 +8,14 @@ import numpy as np
 from harness.catalog.arrays import numpy_dtype
 from tests.impls.torch_case import named, tensors
 
-PLANNED = {"xla_backend_optimization_level": 0}  # LLVM's; memory and FLOPs are planned before it begins
-# Loops by the plain emitter, in one module: the same HLO as lowered, fused a little otherwise.
+PLANNED = {"xla_backend_optimization_level": 0}  # LLVM's; memory and FLOPs are planned before it starts
+# Loops by the plain emitter, in one module: the same HLO as lowered, with slightly different fusion.
 QUICK = {**PLANNED, "xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
 
 
 @functools.cache
 def quick_options():
-    """QUICK where this jaxlib knows its options, which differ between releases; else PLANNED."""
+    """QUICK if this jaxlib knows its options, which differ between releases; else PLANNED."""
     import jax
 
     try:
@@ -28,7 +28,8 @@ def quick_options():
 def jit(function, options=None):
     """`jax.jit` of programs that are called once or twice: compiled in a quarter of the time.
 
-    Only for their values: what XLA plans depends on fusion. Conformance and the command line compile in full.
+    Use only for values, because XLA's plan depends on fusion. Conformance and the command line compile in
+    full.
     """
     import jax
 
@@ -45,7 +46,7 @@ def run(function, inputs, *, x64=False):
 
 @functools.cache
 def program(variant, w, options=()):
-    """The variant's callable on numpy arrays, compiled unless it is of torch."""
+    """The implementation's callable on numpy arrays, compiled unless it is torch's."""
     function = variant(w, **dict(options))
     if getattr(variant, "framework", "jax") != "torch":
         return jit(function)
@@ -53,12 +54,12 @@ def program(variant, w, options=()):
 
 
 def call(variant, w, inputs, **options):
-    """The variant's result, as numpy, on the inputs that it names."""
+    """The implementation's result, as numpy, for the inputs that it names."""
     return run(program(variant, w, tuple(options.items())), inputs, x64=getattr(w, "dtype", "") == "f64")
 
 
 def planned(function, shapes, options=PLANNED):
-    """The program of a callable for this host, compiled without its inputs."""
+    """The compiled program of a callable for this host, without inputs."""
     import jax
 
     asked = {name: shapes[name] for name in inspect.signature(function).parameters}
@@ -67,7 +68,7 @@ def planned(function, shapes, options=PLANNED):
 
 
 def wide(tree):
-    """Every array in double precision, on the host."""
+    """Convert every array to double precision, on the host."""
     import jax
 
     return jax.tree.map(lambda part: np.asarray(part).astype(np.float64), tree)

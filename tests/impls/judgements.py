@@ -1,4 +1,4 @@
-"""What a family's contract and checks say of a variant's answer, of whatever framework, in this process."""
+"""Judge an implementation's answer by its family's contract and checks, in this process."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,13 +13,13 @@ from tests.impls.trials import trial_of
 
 
 def assert_passed(judgement):
-    """The judgement, for its figures."""
+    """Require a pass; return its figures."""
     assert judgement.passed, judgement.reason
     return judgement
 
 
 def assert_failed(judgement, says=""):
-    """The judgement; `says` is a part of its reason."""
+    """Require a failure; `says` is a part of its reason."""
     assert not judgement.passed, "it passed"
     assert says in judgement.reason
     return judgement
@@ -46,7 +46,7 @@ def numpy_of(result):
 
 
 def answer(framework, function, inputs, *, x64=False):
-    """The result on the inputs that a callable names."""
+    """The result for the inputs that a callable names."""
     if framework == "jax":
         return jax_case.run(jax_case.jit(function), inputs, x64=x64)
     if framework == "torch":
@@ -79,7 +79,7 @@ def verdict(family, semantics, w, inputs, result, rows=None):
 
 
 def judged(family, variant, w, *, seed=0, backward=False, rows=None, **options):
-    """The judgement of the forward contract, or of the gradients' under a seeded cotangent."""
+    """Judge by the forward contract, or by that of the gradients for a seeded cotangent."""
     inputs, meaning = drawn(family, w, seed), family.semantics[variant.semantics]
     framework, function = getattr(variant, "framework", "torch"), variant(w, **options)
     if not backward:

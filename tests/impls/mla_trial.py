@@ -1,4 +1,4 @@
-"""Trials of mla variants as the harness makes them, without its processes."""
+"""Trials of mla implementations like the harness's, without its processes."""
 
 from functools import partial
 from inspect import getclosurevars
@@ -18,7 +18,7 @@ UNEVEN = {  # no width is a multiple of 128, and most need two blocks
 
 
 def attend_of(made):
-    """The code that a callable of one phase attends with: equal where one implementation is another."""
+    """The code with which a callable of one phase attends: equal if two implementations are the same."""
     return getclosurevars(made).nonlocals["attend"].__code__
 
 

@@ -1,4 +1,4 @@
-"""What the tests of offsets share: calls, references, verdicts, and rows written out."""
+"""Shared code of the offsets tests: calls, references, judgements, and rows written out."""
 
 from dataclasses import replace
 from functools import partial
@@ -12,11 +12,11 @@ from tests.impls.judgements import verdict
 
 KINDS = ("causal", "bottom_right", "padding", "sliding")
 LAYOUTS = ("self", "cross", "absent", "intra_padding", "striped")
-BLIND = {"bincount", "compact_bincount", "searchsorted"}  # to positions, hence to the kind
+BLIND = {"bincount", "compact_bincount", "searchsorted"}  # to positions, and so to the kind
 
 
 def call(variant, w, inputs, **options):
-    """The variant's result; one program serves all layouts, which no variant sees, and perhaps all kinds."""
+    """The implementation's result. Programs are shared by all layouts, which no implementation reads."""
     alike = replace(w, layout="self", kind="causal" if variant.name in BLIND else w.kind)
     return jax_case.call(variant, alike, inputs, **options)
 
@@ -29,7 +29,7 @@ judged = partial(verdict, FAMILY, "exact")
 
 
 def spelled(result, row=0):
-    """One row's four parts as offsets.yaml has them; an empty length is 0."""
+    """One row's four parts as in offsets.yaml; an empty length is 0."""
     kept = []
     for part, empty in zip(zero_empty(result), (0, 0, -1, -1), strict=True):
         numbers = [int(number) for number in part[row]]
@@ -40,13 +40,13 @@ def spelled(result, row=0):
 
 
 def written(text):
-    """The four inputs of a row that is written `ids of queries / of keys / positions of both`, apart by /."""
+    """The four inputs of a row, written `ids of queries / of keys / positions of both`, separated by /."""
     parts = [np.array([part.split()], np.int32) for part in text.split("/")]
     return dict(zip(FIELDS, parts, strict=True))
 
 
 def met(w, ids_q, ids_kv, pos_q, pos_kv):
-    """The (query, key) pairs of one row that attend each other, from the kinds' definitions."""
+    """The allowed (query, key) pairs of one row, from the kinds' definitions."""
     length_q, length_kv = ([int((ids == number).sum()) for number in ids] for ids in (ids_q, ids_kv))
 
     def allowed(i, j):

@@ -1,7 +1,8 @@
-"""A process of its own, with TRITON_INTERPRET=1: sparse attention whose programs run in shuffled orders.
+"""Run sparse attention with TRITON_INTERPRET=1 in a separate process, with programs in shuffled orders.
 
-A GPU promises no order of the programs of a grid, the interpreter always has the same one. Arguments: a form,
-"lists" or "atomic", and how many orders. Prints how many different outputs and gradients they gave, by bits.
+A GPU promises no order of the programs of a grid, but the interpreter always uses the same order. Arguments:
+a form, "lists" or "atomic", and the number of orders. Prints how many different outputs and gradients they
+gave, compared by bits.
 """
 
 import json
@@ -26,7 +27,7 @@ WORKLOAD = AttentionWorkload(
 
 
 def run_in_orders(seed):
-    """From here on a grid's programs run in an order that the seed decides."""
+    """From here on the seed decides the order of a grid's programs."""
     random = Random(seed)
     places = {}
     tell = type(interpreter_builder).set_grid_idx

@@ -1,4 +1,4 @@
-"""The attention family: every reference by its definition, and what its contract must notice."""
+"""The attention family: each reference against its definition, and errors that its contract must detect."""
 
 from functools import partial
 
@@ -99,13 +99,13 @@ NOTICED = [
 
 
 @pytest.mark.parametrize(("name", "w", "mistake"), NOTICED)
-def test_the_contract_notices(name, w, mistake):
+def test_the_contract_detects(name, w, mistake):
     inputs, form = drawn(w), FORMS[name][0]
     assert verdict(name, w, inputs, form(w, inputs)).passed
     assert not verdict(name, w, inputs, form(w, inputs, mistake)).passed
 
 
-OTHERS = [  # one form's answer is none of another's, nor of other sizes
+OTHERS = [  # one form's answer differs from all others' answers, and from those of other sizes
     ("nsa_fla", V.nsa_paper(PAPER)),
     ("nsa_paper", V.nsa_fla_torch(PAPER)),
     *(("nsa_paper", V.nsa_paper(of(PAPER, window=window))) for window in (19, 21)),
@@ -115,13 +115,13 @@ OTHERS = [  # one form's answer is none of another's, nor of other sizes
 
 
 @pytest.mark.parametrize(("name", "other"), OTHERS)
-def test_one_forms_answer_is_none_of_another(name, other):
+def test_one_forms_answer_fails_anothers_contract(name, other):
     inputs = drawn(PAPER)
     assert not verdict(name, PAPER, inputs, run(other, inputs)).passed
 
 
 REPEATED = of(seq=640, heads=2, kv_heads=1, block=128, selected=3)
-DIFFERENCES = {  # of upstream: each alone fails the formula's contract (T4, T5, T6)
+DIFFERENCES = {  # of upstream: each by itself fails the formula's contract (T4, T5, T6)
     "duplicates": (REPEATED, (0, 1, 0)),
     "superset": (of(heads=2, kv_heads=1), (0, 1, 0)),
     "window": (of(heads=2, kv_heads=1), (0, 0, 1)),
@@ -129,7 +129,7 @@ DIFFERENCES = {  # of upstream: each alone fails the formula's contract (T4, T5,
 
 
 @pytest.mark.parametrize(("w", "gates"), DIFFERENCES.values(), ids=DIFFERENCES)
-def test_upstreams_differences_are_seen(w, gates):
+def test_each_difference_of_upstream_fails(w, gates):
     inputs = drawn(w, gates)
     names = ("nsa_mslk", "nsa_mslk_upstream")
     for name in names:

@@ -1,4 +1,4 @@
-"""The checks of the attention family: each fails for the mistake it is there for, and for no right one."""
+"""The checks of the attention family: each fails for its own mistake, and for no right implementation."""
 
 import dataclasses
 
@@ -27,35 +27,35 @@ BROKEN = [
     ("causality", "dense", "next key", "rows before token"),
     ("causality", "sparse", "", "rows before token"),
     ("causality_by_block", "sparse", "block numbers", "before the block of token 100 change with its value"),
-    ("causality_by_block", "sparse", "next key", "where no means are read, the first is 99"),
-    ("causality_by_tile", "sparse", "one mean", "rows before the tile of token 196 change with it"),
-    ("finite_sentinel", "sparse", "sentinel", "read what lies after them"),
+    ("causality_by_block", "sparse", "next key", "although no means are read; the first is 99"),
+    ("causality_by_tile", "sparse", "one mean", "rows before token 196's tile change with it"),
+    ("finite_sentinel", "sparse", "sentinel", "rows read later tokens"),
     ("finite_sentinel", "sparse", "selected sentinel", "at the end of a tile read nothing"),
-    ("finite_sentinel", "sparse", "next key", "read what lies after them"),
-    ("finite_sentinel_dense", "dense", "sentinel", "read what lies after them"),
-    ("finite_sentinel_dense", "dense", "next key", "read what lies after them"),
+    ("finite_sentinel", "sparse", "next key", "rows read later tokens"),
+    ("finite_sentinel_dense", "dense", "sentinel", "rows read later tokens"),
+    ("finite_sentinel_dense", "dense", "next key", "rows read later tokens"),
     ("no_nan_rows", "sparse", "nan", "rows are neither a mean of ones nor 0"),
     ("unique_selected", "sparse", "block 0", "times as much as another"),
     ("unique_selected_paper", "sparse", "block 0", "times as much as another"),
-    ("no_superset", "sparse", "whole blocks", "keys are read beside the selected ones"),
-    ("no_superset", "sparse", "one fewer", "of those are not"),
+    ("no_superset", "sparse", "whole blocks", "unselected keys are read"),
+    ("no_superset", "sparse", "one fewer", "selected keys are not read"),
     ("forced_blocks", "sparse", "", "not forced in"),
-    ("window_width", "sparse", "wider", "row 1 reads 2 keys; with window 1 it is 1"),
-    ("window_width", "sparse", "narrower", "reads 0 keys; with window 1 it is 1"),
-    ("odd_blocks", "sparse", "rounded down", "the last block of 13 is not read by 2 heads"),
-    ("gqa", "sparse", "interleaved", "from the answer with its key head's copies"),
-    ("gqa", "dense", "interleaved", "from the answer with its key head's copies"),
-    ("gqa_paper", "sparse", "interleaved", "from the answer with its key head's copies"),
+    ("window_width", "sparse", "wider", "row 1 reads 2 keys; window 1 means 1"),
+    ("window_width", "sparse", "narrower", "reads 0 keys; window 1 means 1"),
+    ("odd_blocks", "sparse", "rounded down", "2 heads of branches do not read the last block of 13"),
+    ("gqa", "sparse", "interleaved", "from the answer with copies of its key head"),
+    ("gqa", "dense", "interleaved", "from the answer with copies of its key head"),
+    ("gqa_paper", "sparse", "interleaved", "from the answer with copies of its key head"),
     ("uniform_gates", "sparse", "no share", "from the answer without gates"),
-    ("varlen_equals_per_sequence", "dense", "one row", "from itself alone"),
-    ("varlen_equals_per_sequence", "sparse", "packed tiles", "from itself alone"),
+    ("varlen_equals_per_sequence", "dense", "one row", "from its own answer"),
+    ("varlen_equals_per_sequence", "sparse", "packed tiles", "from its own answer"),
     ("varlen_equals_per_sequence", "sparse", "rounded down", "reads nothing that its tile selected"),
-    ("varlen_gradients_apart", "dense", "one row", "move by"),
-    ("varlen_gradients_apart", "sparse", "neighbour", "move by"),
-    ("branch_grad_nonzero", "sparse", "compressed lost", "the compressed branch gives q the gradient 0"),
-    ("branch_grad_nonzero", "sparse", "selected lost", "the selected branch gives"),
-    ("branch_grad_nonzero", "sparse", "window lost", "the window branch gives"),
-    ("gradient_reaches", "sparse", "own tile", "keys that are read have no gradient, 0 that are not"),
+    ("varlen_gradients_apart", "dense", "one row", "change by"),
+    ("varlen_gradients_apart", "sparse", "neighbour", "change by"),
+    ("branch_grad_nonzero", "sparse", "compressed lost", "of q through the compressed branch is 0"),
+    ("branch_grad_nonzero", "sparse", "selected lost", "through the selected branch is"),
+    ("branch_grad_nonzero", "sparse", "window lost", "through the window branch is"),
+    ("gradient_reaches", "sparse", "own tile", "keys that are read have no gradient, 0 unread keys"),
     ("gradient_reaches", "sparse", "all keys", "selected: 0 keys that are read have no gradient"),
     ("gradient_reaches", "sparse", "compressed lost", "compressed: "),
     ("gradient_reaches_dense", "dense", "last key lost", "1 keys have no gradient of k; 1 keys"),
@@ -84,8 +84,8 @@ MODELLED = {(model, mistake): CHECKS[name].when(PACKED) for name, model, mistake
 
 
 @pytest.mark.parametrize(("model", "mistake"), MODELLED)
-def test_the_contract_notices_a_mistake_on_seeded_inputs_or_cannot(model, mistake):
-    """Traps of the reviews of MSLK #296, fla, XunhaoLai's kernels and flash-attention, T1 to T13."""
+def test_the_contract_detects_a_mistake_on_seeded_inputs_or_cannot(model, mistake):
+    """Mistakes from the reviews of MSLK #296, fla, XunhaoLai's kernels and flash-attention, T1 to T13."""
     fields = {"heads": 4, "kv_heads": 2, "selected": 6, "tile": 32, "dtype": "f32"}
     fields |= {"varlen": True, "selected": 2, "seq": 400} if MODELLED[model, mistake] else {}
     w = dataclasses.replace(SMALL, gated=model == "sparse" and mistake != "no share", **fields)
@@ -99,8 +99,8 @@ def test_the_contract_notices_a_mistake_on_seeded_inputs_or_cannot(model, mistak
 
 
 @pytest.mark.parametrize("mistake", ["", "sentinel", "nan"])
-def test_an_empty_row_that_is_no_zero_fails(mistake):
-    """T3, T12: over nothing a softmax is NaN, over a finite sentinel a mean of the future."""
+def test_an_empty_row_that_is_not_zero_fails(mistake):
+    """T3, T12: a softmax over nothing is NaN, a softmax over a finite sentinel is a mean of the future."""
     w = dataclasses.replace(SMALL, seq=256, selected=1, dtype="f32", tile=256)
     inputs = drawn(w, gates=(0, 1, 0))
     inputs["q"][:], inputs["k"][:, 160:168] = 1, 2
@@ -108,7 +108,7 @@ def test_an_empty_row_that_is_no_zero_fails(mistake):
     assert passed == (not mistake)
 
 
-def test_distance_of_what_is_no_number_is_infinite():
+def test_distance_of_nan_is_infinite():
     assert relative_rms(np.array([np.nan]), np.array([1.0])) == np.inf
     assert relative_rms(np.zeros(2), np.zeros(2)) == 0
     assert relative_rms(np.array([1.1]), np.array([1.0])) == pytest.approx(0.1)
@@ -138,7 +138,7 @@ def test_a_leak_of_selection_has_its_size():
 
 @pytest.mark.parametrize(("block", "most", "extra"), [(64, 1, 192), (128, 3, 0)])
 def test_upstreams_differences_have_sizes(block, most, extra):
-    """The first tile sees four of six blocks: at 128 block 0 stands for two more, at 64 none counts twice."""
+    """The first tile sees four of six blocks: at 128 block 0 counts twice more, at 64 none does."""
     w = AttentionWorkload(seq=1024, heads=2, kv_heads=1, head_dim=64, block=block, window=99, gated=False)
     assert round(verdict("duplicates_report", V.nsa_mslk_upstream, w).figures["most"] / 1.15) == most
     figures = verdict("superset_report", V.nsa_mslk_upstream, w).figures
@@ -147,12 +147,12 @@ def test_upstreams_differences_have_sizes(block, most, extra):
 
 
 @pytest.mark.parametrize("name", ["window_width", "no_superset"])
-def test_upstream_would_fail_as_the_formula(name):
+def test_upstream_fails_the_formulas_checks(name):
     w = AttentionWorkload(seq=1024, heads=2, kv_heads=1, head_dim=64, block=32, window=99)
     assert not verdict(name, V.nsa_mslk_upstream, w).passed
 
 
-def test_groups_of_means_that_count_twice_are_seen(monkeypatch):
+def test_groups_of_means_that_count_twice_fail(monkeypatch):
     top = _selection._top
     assert verdict("unique_selected", V.nsa_mslk_sparse_compressed).passed
     monkeypatch.setattr(_selection, "_top", lambda scores, count: top(scores, count).clamp(min=0))

@@ -1,4 +1,4 @@
-"""Where rounding may decide a selection of attention: few rows, all that tie, and by bounds of theory."""
+"""Marks where rounding may decide a selection of attention: few rows, all ties, and bounds from theory."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_equal_tokens_are_ambiguous_as_soon_as_one_is_left_out():
 
 
 def test_a_score_moves_by_less_than_its_ambiguity():
-    """Scores in f32, summed in three orders, stay within a deviation of which six are allowed."""
+    """Errors of scores in f32, summed in three orders, stay within one deviation; six are allowed."""
     import torch
 
     from impls.attention._references.ambiguous import _deviation, mean_keys
@@ -99,7 +99,7 @@ def test_a_score_of_an_indexer_moves_by_less_than_its_ambiguity():
 
 @pytest.mark.parametrize(("apart", "ambiguous"), [(1e-3, True), (1e-2, False)])
 def test_groups_are_as_ambiguous_as_the_rounding_of_their_sums(monkeypatch, apart, ambiguous):
-    """Eight scores of 1000 without an error of their own: six deviations of both means are 0.0027."""
+    """Eight scores of 1000 without their own error: six deviations of both means are 0.0027."""
     import torch
 
     from impls.attention._references import ambiguous as _ambiguous

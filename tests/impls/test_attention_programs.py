@@ -1,4 +1,4 @@
-"""What programs of attention do apart from their numbers: steps, memory, FLOPs, packing, bits, refusals."""
+"""Properties of attention's programs except their values: steps, memory, FLOPs, packing, bits, refusals."""
 
 import importlib
 import sys
@@ -38,7 +38,7 @@ def answers(function, inputs, cotangent, wide=False):
     "name", ["dense", "nsa_mslk", "nsa_mslk_sparse_compressed", "nsa_mslk_upstream", "nsa_paper"]
 )
 def test_a_packed_sequence_of_a_reference_is_one_alone(name, w):
-    """Forward and backward; and a sequence of whole blocks need not be packed."""
+    """Forward and backward. A sequence of whole blocks need not be packed."""
     inputs, reference = drawn(w, lengths=LENGTHS), FAMILY.semantics[name].reference
     cotangent = np.random.default_rng(1).standard_normal(inputs["q"].shape)
     packed = answers(reference(w, None), inputs, cotangent, wide=True)
@@ -76,8 +76,8 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("variant", "fields", "module", "limit", "value"), STEPS)
-def test_steps_do_not_show_in_result_and_gradients(variant, fields, module, limit, value, monkeypatch):
-    """Masks are drawn over those of the step before, from the fifth tile on in part."""
+def test_steps_do_not_change_result_and_gradients(variant, fields, module, limit, value, monkeypatch):
+    """Masks overwrite those of the step before, from the fifth tile on only in part."""
     sizes = {"seq": 1000, "block": 8, "selected": 5, "compressed_block": 2, "compressed_selected": 3}
     w = of(dtype="f64", **{**sizes, **fields})
     inputs = drawn(w)
@@ -110,7 +110,7 @@ def test_nothing_stores_the_square(variant, w, most):
 
 
 def test_the_jax_program_does_not_grow_with_the_sequence():
-    """A tile is traced once: a loop of Python's over 4096 of them would lower for minutes."""
+    """A tile is traced once: a Python loop over 4096 tiles would take minutes to lower."""
     import jax
 
     def equations(seq):
@@ -132,7 +132,7 @@ def test_with_few_groups_both_sparse_forms_are_one_program():
 
 @pytest.mark.parametrize("name", [*SPARSE, "nsa_mslk_jax", "nsa_mslk_tiles"])
 def test_a_query_that_sees_nothing_gives_zero(name):
-    """The selected branch of the first 160 queries, whose tile picks a block behind them."""
+    """The selected branch of the first 160 queries, whose tile picks a block after them."""
     if name == "nsa_mslk_tiles":
         pytest.importorskip("numba", reason="pip install -e '.[numba]'")
     w = of(seq=256, selected=1)
@@ -171,9 +171,9 @@ def test_the_indexer_has_no_gradient():
 
 
 def test_offsets_beyond_int32_are_read():
-    """Behind two million tokens of eight key heads a row begins beyond 2³¹ elements (MSLK #296).
+    """After two million tokens of eight key heads a row begins beyond 2³¹ elements (MSLK #296).
 
-    Every row of the table holds its own number, once: the result tells which rows were read.
+    Every row of the table has its own number, once, so the result shows which rows were read.
     """
     import torch
 
@@ -211,9 +211,9 @@ def traced(variant, w):
 BY_BRANCH = [partial(V.nsa_mslk_by_branch, in_place=in_place) for in_place in (False, True)]
 WIDTHS, TILES = 4 * 16, 256 // 16  # of all heads; blocks of a tile
 SAVED = [
-    # Of n steps the i-th visits i shares of the means, or all n: n (n + 1) / 2 against n².
+    # In n steps the i-th visits i shares of the means, or all n: n (n + 1) / 2 against n².
     (V.nsa_mslk_mask_mod, V.nsa_mslk, 4096, "flops", 4 * WIDTHS * 256 * TILES * (16 * 16 - 16 * 17 // 2)),
-    # One product of scores: of a tile's queries, the blocks up to its end.
+    # One product of scores: a tile's queries with the blocks up to its end.
     (V.nsa_mslk_unshared, V.nsa_mslk_sparse_compressed, 1024, "flops", 2 * WIDTHS * (1 + 2 + 3 + 4) * TILES),
     # Two results.
     (*BY_BRANCH, 4096, "temp_bytes", 2 * 4 * 4096 * WIDTHS),
@@ -231,7 +231,7 @@ def test_what_upstream_replaced_costs_more_by_as_much_as_it_says(
 
 
 def residuals(variant, w):
-    """Bytes of the storages that a forward leaves to its backward, over fake tensors; the result is none."""
+    """Bytes of the storages that a forward saves for its backward, over fake tensors, without the result."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.autograd.graph import saved_tensors_hooks
@@ -254,7 +254,7 @@ def residuals(variant, w):
 @pytest.mark.parametrize(
     "fields", [{}, {"dtype": "bf16", "seq": 1008, "batch": 2}, {"gated": False, "seq": 16}]
 )
-def test_a_recomputing_backward_finds_saved_what_its_fact_says(fields):
+def test_a_recomputing_backward_saves_the_bytes_of_its_fact(fields):
     w = of(**fields)
     saved = residuals(V.nsa_mslk_recompute, w)
     assert V.nsa_mslk_recompute.facts(w, None, {}) == {"bytes_saved_for_backward": saved}
@@ -277,7 +277,7 @@ KERNEL = AttentionWorkload(seq=64, heads=32, kv_heads=2, head_dim=16, block=16, 
 
 @pytest.fixture
 def fla(monkeypatch):
-    """Packages of these names, with the one function that is called, which is given."""
+    """Fake packages with these names and the one function that is called."""
 
     def install(parallel_nsa):
         import torch
@@ -292,7 +292,7 @@ def fla(monkeypatch):
 
 def test_fla_says_what_it_needs(fla, monkeypatch):
     fla(None)
-    with pytest.raises(Unsupported, match="not on the cpu"):
+    with pytest.raises(Unsupported, match="not on the CPU"):
         V.nsa_fla(KERNEL)(**tensors({name: drawn(KERNEL)[name] for name in "qkv"}))
     for name, package in (("flash_attn", "flash-attn"), ("fla.ops.nsa.parallel", "flash-linear-attention")):
         with monkeypatch.context() as lacking:
@@ -303,7 +303,7 @@ def test_fla_says_what_it_needs(fla, monkeypatch):
 
 @pytest.mark.parametrize("w", [KERNEL, of(KERNEL, gated=False), of(KERNEL, varlen=True, segments=2)])
 def test_fla_is_called_as_documented(w, fla):
-    """On fake tensors of CUDA, with the package's signature: each argument has the shape it documents."""
+    """With fake tensors of CUDA and the package's signature: each argument has its documented shape."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -324,7 +324,7 @@ def test_fla_is_called_as_documented(w, fla):
 
 @pytest.mark.parametrize("fields", [{}, {"varlen": True, "segments": 5, "seq": 1028}])
 def test_checks_of_packed_documents_have_sequences_of_their_own(fields):
-    """A probe is small and cut where the check says: no document of a corpus lies in it."""
+    """A probe is small and has the check's own cuts, not those of a corpus's documents."""
     probed = probe(AttentionWorkload(seq=4096, varlen=True, lengths="pretrain"), **fields)
     shapes = FAMILY.shapes(probed)
     assert not probed.packed

@@ -1,4 +1,4 @@
-"""Stages of attention measured alone: known answers, lists of blocks, given blocks, the decode of a token."""
+"""Single stages of attention: known answers, lists of blocks, given blocks, the decode of a token."""
 
 import dataclasses
 
@@ -40,7 +40,7 @@ def test_known_picks():
 
 
 @pytest.mark.parametrize("variant", [V.lists_transposed_dense, V.lists_transposed_compact])
-def test_known_lists_turned_round(variant):
+def test_known_lists_transposed(variant):
     w = AttentionWorkload(
         stage="transposed_lists", seq=512, heads=1, kv_heads=1, block=128, tile=128, selected=3
     )
@@ -114,7 +114,7 @@ def test_a_compact_list_is_as_wide_as_the_longest():
 
 
 def turned(blocks, counts):
-    """Each list from its largest to its least."""
+    """Each list sorted from its largest to its least."""
     made = blocks.copy()
     for index in np.ndindex(counts.shape):
         made[index][: counts[index]] = blocks[index][: counts[index]][::-1]
@@ -122,7 +122,7 @@ def turned(blocks, counts):
 
 
 WRONG = {
-    # T4: block 0 as often as no other was found
+    # T4: block 0 once for each missing pick
     "repeated": lambda blocks, counts: {
         "blocks": np.concatenate([0 * blocks[..., :1], blocks[..., :-1]], -1),
         "counts": counts + 1,
@@ -142,7 +142,7 @@ def test_wrong_lists_fail(spoil):
     assert judgement.reason
 
 
-def test_what_stands_behind_a_count_is_not_judged():
+def test_entries_after_a_count_are_not_judged():
     picks = drawn(LISTS)["picks"]
     made = OF_LISTS.reference(LISTS, None)(picks)
     made["blocks"] = np.where(made["blocks"] < 0, 77, made["blocks"])
@@ -185,7 +185,7 @@ DECODE = dataclasses.replace(GIVEN, stage="decode", seq=200, selected=5, window=
 
 @pytest.mark.parametrize(("seq", "block"), [(300, 16), (384, 64), (256, 128), (1000, 256), (500, 512)])
 def test_lists_of_blocks_are_what_flex_attention_makes_of_the_mask(seq, block):
-    """But that a block whose rows behind the last alone are hidden is whole here, and masked in torch's."""
+    """One difference: a block whose hidden rows are all after the last is whole here, and masked in torch."""
     import torch
     from torch.nn.attention.flex_attention import create_block_mask
 

@@ -1,4 +1,4 @@
-"""Sparse attention by tiles in numba: bits, numbers that are none, FLOPs and powers of its own operator."""
+"""Sparse attention by tiles in numba: bits, NaN, FLOPs of its operator, and its power function."""
 
 import dataclasses
 import importlib.util
@@ -37,11 +37,11 @@ def test_one_thread_and_three_give_the_same_bits():
     np.testing.assert_array_equal(*answers)
 
 
-def test_what_is_no_number_stays_none():
+def test_nan_stays_nan():
     inputs = drawn(SMALL)
     inputs["q"][0, 300, 2] = np.nan
     bad = np.isnan(run(V.nsa_mslk_tiles(SMALL), inputs))
-    # Its tile's mean score is none either, so whose selection that moves is not asked: its own row is.
+    # Its tile's mean score is also NaN, so the selection is undefined; its own row must be NaN.
     assert bad[0, 300, 2].all()
     assert not bad[0, :256].any()
     assert not bad[1].any()
@@ -93,7 +93,7 @@ def test_without_numba_it_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("parts", [4, pytest.param(128, marks=pytest.mark.long)])
 def test_is_traced_over_fake_tensors(parts):
-    """Over several parts of the selection, whose shapes are all that a length decides; and to 1Mi tokens."""
+    """For several parts of the selection, whose shapes depend only on the length, and up to 1Mi tokens."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 

@@ -1,4 +1,4 @@
-"""Every check has a name, a source and something broken; every contract sees one wrong element."""
+"""Every check has a name, a source and a failing example; every contract detects one wrong element."""
 
 import re
 
@@ -31,7 +31,7 @@ FAMILIES = [
     (OFFSETS, test_offsets_checks.BROKEN, r"\([^(]*#[^(]*$"),
     (TOPK, test_topk_checks.BROKEN, r"\)$"),
 ]
-# what fails these is there: ways that are right, at the points of points.yaml, and lines as printed
+# these have failing examples: right implementations at the points of points.yaml, and printed lines
 SHOWN_ELSEWHERE = {"fallback_is_naive", "dtypes"}
 
 
@@ -49,7 +49,7 @@ def test_every_check_has_a_source_and_one_that_decides_a_broken_answer(family, b
 
 
 W = AttentionWorkload(seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70)
-OTHERS = {"dsa", "nsa_paper_decode", *STAGES}  # of inputs of their own
+OTHERS = {"dsa", "nsa_paper_decode", *STAGES}  # checks with their own inputs
 CASES = [
     *((ATTENTION, name, W) for name in ATTENTION.semantics if name not in OTHERS),
     (MLA, "dense", MlaWorkload(seq=60)),

@@ -1,4 +1,4 @@
-"""A chunk of a prompt against a longer cache: the last rows of the whole, whoever computes them."""
+"""A chunk of a prompt with a longer cache equals the last rows of the whole, for every implementation."""
 
 import dataclasses
 
@@ -50,7 +50,7 @@ OF_MLA = MlaWorkload(seq=60, queries=21, phase="chunk", batch=2)
 
 @pytest.mark.usefixtures("narrow")
 def test_a_chunk_of_mla_is_the_last_rows_of_a_prefill():
-    """The prefill's first tokens become the cache, by the reference's own latents."""
+    """The reference's own latents turn the prefill's first tokens into the cache."""
     import torch
 
     from impls.mla.reference import latents

@@ -1,7 +1,7 @@
-"""One suite over the registry: every implementation is held to its contract, in every mode it supports.
+"""One suite over the registry: check every implementation against its contract, in every supported mode.
 
-The cases run as they do for a user, in processes of their own, a family at a time; conformance.yaml
-lists the points.
+The cases run as they do for a user, in separate processes, one family at a time; conformance.yaml lists the
+points.
 """
 
 import json
@@ -17,7 +17,7 @@ from harness.catalog.discovery import builtin
 from harness.catalog.known_frameworks import traits_of
 from tests.cli.forked import ROOT, call_forked
 
-# a cheap one of each family; what holds and what fails all of them is in the family's own tests
+# one cheap check of each family; the families' own tests try all of them
 CHECKS = {
     "mask": "mask/matches_indices",
     "topk": "topk/order",
@@ -28,13 +28,13 @@ CHECKS = {
 CATALOG = builtin()
 IMPLEMENTATIONS = CATALOG.implementations.values()
 pytestmark = [pytest.mark.jax, pytest.mark.torch, pytest.mark.full]
-# Kernels, which only an interpreter runs here, are in test_kernels.py.
+# Kernels, which can only be interpreted here, are in test_kernels.py.
 COMPILED_HERE = [info for info in IMPLEMENTATIONS if not traits_of(info.framework).interpreted_on]
 
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    """conformance.yaml, in which <mask> stands for all implementations of mask that are compiled here."""
+    """conformance.yaml, with <mask> replaced by all implementations of mask that are compiled here."""
 
     def names(family):
         return str([info.name for info in COMPILED_HERE if info.family == family[1]])
@@ -79,7 +79,7 @@ def test_nothing_is_wrong_that_should_be_right(checked, family):
 
 @pytest.mark.parametrize("info", COMPILED_HERE, ids=lambda info: info.id)
 def test_conforms(checked, info):
-    """In every mode but bwd alone it was judged at least once, and passed, or it refuses that mode."""
+    """In every mode except bwd alone, it was checked at least once and passed, or it refuses that mode."""
     modes = set(CATALOG.family(info.family).modes) - {"bwd"}
     records = checked(info.family)[1][info.id]
     passed = {r["mode"] for r in records if r["correctness"] and r["correctness"]["passed"]}

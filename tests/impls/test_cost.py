@@ -1,4 +1,4 @@
-"""The least work of a semantics: pairs that meet, counted one by one, and what others published."""
+"""Minimum work of a semantics: pairs counted one by one, and published numbers."""
 
 from dataclasses import replace
 from itertools import product
@@ -32,7 +32,7 @@ def flops_of(name, w):
 
 
 def pairs(queries, keys, *, causal=True, window=None):
-    """Pairs whose key is not hidden; the queries are the last ones of as many tokens as keys."""
+    """Pairs with a visible key; the queries are the last ones of as many tokens as keys."""
     return sum(
         (not causal or key <= query) and (window is None or query - key < window)
         for query, key in product(range(keys - queries, keys), range(keys))
@@ -40,7 +40,7 @@ def pairs(queries, keys, *, causal=True, window=None):
 
 
 def sparse_flops(name, w):
-    """Pairs that meet, query by query, with a sum of values; and the scores of tiles, without."""
+    """Pairs, query by query, with a sum of values; and the scores of tiles, without a sum."""
     met = 0
     for t in range(w.seq):
         means, selected, window = t // w.block + 1, w.selected * w.block, w.window
@@ -130,7 +130,7 @@ BYTES = [  # beside the inputs: the result
     ),
     ("dsa", of(indexer_heads=8, topk=20), 640 * 4 * 16 * 4),
     *((stage, of(stage=stage), 4 * elements) for stage, elements in STAGES.items()),
-    # Latents are read once, and not the keys and values that were made of them.
+    # Latents are read once, but not the keys and values computed from them.
     ("dense", V3, 7168 * 2 - 1000 * 128 * (192 + 128) * 2),
     ("attention", ATTEND, 4 * 2 * 3 * 5 * 7 + 2 * 5 * 20 * 8),
     ("exact", OffsetsWorkload(batch=2, seq=1024), 2 * 4 * (16 + 16 + 17 + 17)),
@@ -157,7 +157,7 @@ def test_packed_documents_cost_what_each_does_alone(name):
 
 
 def test_dense_counterparts():
-    """Comparisons of all pairs, one, two or three of each, and the products of dense attention."""
+    """Comparisons of all pairs, with one, two or three each, and the products of dense attention."""
     for kind, compared in {"causal": 2, "bottom_right": 2, "padding": 1, "sliding": 3}.items():
         w = OffsetsWorkload(batch=2, seq=1024, kind=kind)
         assert cost_of("exact", w).dense_flops == 2 * 1024**2 * compared
@@ -176,7 +176,7 @@ def test_dense_counterparts():
     ],
 )
 def test_latent_attention(queries, keys, fields):
-    """A key's width more of every head adds two operations a pair, and a projection of the new tokens."""
+    """A wider key adds two operations per pair in every head, and to the projection of the new tokens."""
     meaning = "steps" if fields.get("steps", 1) > 1 else "dense"
     wider, plain = (flops_of(meaning, replace(mla(**fields), nope=nope)) for nope in (32, 16))
     projected = 2 * 2 * queries * 16 * 3 * (24 + 16)  # queries' from the token, keys' from the latent

@@ -1,4 +1,4 @@
-"""Workloads hold what their fields declare; inputs are as their shapes say, and the same for one seed."""
+"""Workloads enforce their fields' declarations; inputs have declared shapes and depend on the seed."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -50,7 +50,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_only_seq_must_be_given_and_ids_show_what_they_always_showed(family):
-    """Fields that joined later show only where they differ: ids of stored records stay what they were."""
+    """Fields that were added later are part of an id only if they differ, so ids of stored records stay."""
     workload = FAMILIES[family].workload
     assert sorted(shown_fields(fields_of(workload), asdict(workload(seq=4096)))) == SHOWN[family].split()
 
@@ -58,7 +58,7 @@ def test_only_seq_must_be_given_and_ids_show_what_they_always_showed(family):
 @pytest.mark.parametrize("packing", ["first_fit", "best_fit_decreasing"])
 @pytest.mark.parametrize("seed", range(8))
 def test_packed_documents_are_whole_and_in_a_drawn_order(packing, seed):
-    """At 128Ki: what both families read are the same documents, each once, with the padding behind them."""
+    """At 128Ki both families read the same documents, each once, with the padding after them."""
     seq, known = 131072, {"lengths": "pretrain", "packing": packing, "packing_seed": seed}
     row = OffsetsWorkload(seq=seq, max_segments=2048, **known)
     orders = []

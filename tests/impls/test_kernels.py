@@ -1,4 +1,4 @@
-"""Kernels of Triton and Pallas, interpreted on the cpu by `seqsweep run` or `check` as a user runs them."""
+"""Kernels of Triton and Pallas, interpreted on the CPU by `seqsweep run` or `check` as a user runs them."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, ch
     [
         ("triton_nsa", "lists", 20, 1),
         ("triton_nsa_paper", "lists", 20, 1),
-        ("triton_nsa", "atomic", 3, 3),  # several programs add to the gradients of a key, and to no other
+        ("triton_nsa", "atomic", 3, 3),  # several programs add only to the gradients of keys
     ],
 )
 @pytest.mark.long

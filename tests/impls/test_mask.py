@@ -1,4 +1,4 @@
-"""The mask family: its inputs and references, and what variants do with crafted selections."""
+"""The mask family: its inputs and references, and implementations with crafted selections."""
 
 from dataclasses import replace
 from functools import partial
@@ -28,7 +28,7 @@ drawn = partial(judgements.drawn, FAMILY, seed=7)
 
 
 def reference(semantics, w, inputs, rows=None):
-    """The reference's answer; floating inputs are given to it in double precision."""
+    """The reference's answer; floating-point inputs are converted to double precision."""
     function = FAMILY.semantics[semantics].reference(w, rows)
     wide = {name: a if a.dtype.kind == "i" else a.astype(np.float64) for name, a in inputs.items()}
     return function(**named(function, wide))
@@ -38,7 +38,7 @@ judged = partial(verdict, FAMILY)
 
 
 def columns(form, seq):
-    """The open columns of every row, from a mask or from one in words or blocks."""
+    """The open columns of every row, from a mask, from words or from blocks."""
     if isinstance(form, dict):
         inside = form["inside"]
         assert np.array_equal(form["held"], inside.any(axis=-1))
@@ -95,7 +95,7 @@ def test_closed_value(dtype, value):
 
 
 def crafted(scores, topk, *, causal=False):
-    """The workload and inputs of given scores: hidden ones closed, and the selection of what is left."""
+    """The workload and inputs for given scores: hidden ones closed, and the selection from the others."""
     import jax
 
     scores = np.atleast_2d(np.asarray(scores, np.float32))[None]
@@ -147,7 +147,7 @@ def open_columns(label, indices):
 @example(first=[-1, -SEQ, -SEQ - 1, SEQ, SEQ + 1], second=[2, 63, 64, 127, 128])  # ends of words and blocks
 @example(first=[3, 3, 3, 3, 3], second=[31, 31, 32, 32, 999])
 def test_only_columns_of_the_row_open_once_but_scatters_wrap(first, second):
-    """`scatter` within the row, `scatter_flat` within all: −1 of the first row is the last of the last."""
+    """`scatter` stays in the row; `scatter_flat` does not: −1 of the first row is the last of the last."""
     indices = np.array([[first, second]], np.int32)
     inside = [{i for i in row if 0 <= i < SEQ} for row in (first, second)]
     for label in GUARDED:
@@ -185,10 +185,10 @@ TIES = [[0.9, 0.5, 0.5, 0.1, 0.5, 2.0, 3.0, 0.0]] * 2
     [
         ({(0, 1): -1}, "either"),
         ({(0, 1): float("-inf")}, "fewer than topk 2"),
-        ({(0, 0): float("-inf")}, "to be open"),
-        ({(0, 3): 0}, "to be closed"),
-        ({(1, 0): -1e30}, "to be closed"),
-        ({(1, 0): float("nan")}, "to be closed"),
+        ({(0, 0): float("-inf")}, "expected open"),
+        ({(0, 3): 0}, "expected closed"),
+        ({(1, 0): -1e30}, "expected closed"),
+        ({(1, 0): float("nan")}, "expected closed"),
     ],
 )
 def test_the_contract_of_a_mask_that_is_masked_again_catches(change, says):
@@ -227,8 +227,8 @@ def test_leaving_the_mask_out_fails_the_contract():
 @pytest.mark.parametrize(
     ("indices", "values", "gathered", "masked"),
     [
-        ([5], [0, 0, 0, 0, 0, 9, 0, 0], 9, 9),  # a single column is its value
-        ([1, 1, 2], [9, 6, 0, 9], 4, 3),  # one that stands twice counts twice without a mask
+        ([5], [0, 0, 0, 0, 0, 9, 0, 0], 9, 9),  # attention to a single column is its value
+        ([1, 1, 2], [9, 6, 0, 9], 4, 3),  # without a mask a duplicate counts twice
         *(([1, i], [4, 6, 8, 10], g, m) for i, g, m in [(-1, 8, 8), (-4, 5, 5)]),
         *(([1, i], [4, 6, 8, 10], np.nan, 6) for i in (4, -5, 99)),
     ],

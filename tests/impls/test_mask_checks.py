@@ -1,4 +1,4 @@
-"""The checks of the mask family: each catches what it is there for."""
+"""The checks of the mask family: each detects its own mistake."""
 
 import inspect
 from functools import partial
@@ -30,12 +30,12 @@ def strictly_above(scores, topk_values):
 
 
 def arithmetic(scores, topk_values):
-    """Opens by multiplying: a NaN score stays one."""
+    """Opens by multiplying, so a NaN score stays NaN."""
     return np.where(scores >= topk_values[..., -1:], scores * 0, np.where(np.isnan(scores), scores, NEG))
 
 
 def unshifted(topk_indices, queries, keys, values):
-    """A softmax that does not take off the largest logit."""
+    """A softmax that does not subtract the largest logit."""
     kept = selection_mask(PLAIN, None)(topk_indices) == 0
     with np.errstate(over="ignore", invalid="ignore"):
         weights = np.exp(np.einsum("btd,bsd->bts", queries, keys)) * kept
@@ -43,18 +43,18 @@ def unshifted(topk_indices, queries, keys, values):
 
 
 def next_column(topk_indices):
-    """Every open column one too far to the right, as of tokens that are yet to come."""
+    """Every open column one too far to the right, so that it is a later token."""
     return selection_mask(PLAIN, None)((topk_indices + 1) % PLAIN.seq)
 
 
 def latest(scores, topk_values):
-    """The last of the columns that reach the cutoff: in a short row those are hidden ones."""
+    """The last of the columns that reach the cutoff; in a short row those are hidden ones."""
     reach = scores >= topk_values[..., -1:]
     return mask(reach & (np.cumsum(reach[..., ::-1], axis=-1)[..., ::-1] <= PLAIN.topk))
 
 
 def at_most(topk_indices):
-    """All columns up to the largest index: right as a count of nothing."""
+    """All columns up to the largest index: right only for an empty count."""
     return mask(np.arange(PLAIN.seq) <= topk_indices.max(axis=-1, keepdims=True))
 
 
@@ -65,12 +65,12 @@ def no_last_column(topk_indices):
 
 
 def by_last_index(topk_indices, scores):
-    """Trusts the last index to be the cutoff's."""
+    """Assumes that the last index is the cutoff's."""
     return mask(scores >= np.take_along_axis(scores, topk_indices[..., -1:], axis=-1))
 
 
 def exactly_once(topk_indices):
-    """A sum of one-hot rows that asks for 1 where it must ask for more than 0."""
+    """A sum of one-hot rows that tests for 1 instead of more than 0."""
     return mask((topk_indices[..., None] == np.arange(PLAIN.seq)).sum(axis=-2) == 1)
 
 
@@ -84,7 +84,7 @@ BROKEN = [
     ("all_masked_row", next_column, "1 rows have no open column"),
     ("matches_indices", no_last_column, "6 of the indices are closed, 0 other columns"),
     ("matches_indices", next_column, "are closed"),
-    ("order_of_indices", by_last_index, "columns change when the indices are ascending"),
+    ("order_of_indices", by_last_index, "columns change if the indices are ascending"),
     ("duplicates", exactly_once, "of the indices are closed"),
 ]
 
@@ -109,8 +109,8 @@ def _masked(w, topk_indices, seen):
         return selection_mask(w, None)(topk_indices) + mask(seen)
 
 
-def test_a_block_that_is_not_held_is_closed():
-    """`inside` alone is right; the kernel that trusts `held` skips the block."""
+def test_a_block_that_is_not_listed_is_closed():
+    """`inside` by itself is right; a kernel that relies on `held` skips the block."""
     w = MaskWorkload(rows=2, seq=256, topk=200)
 
     def forgets(topk_indices, skip):
@@ -137,7 +137,7 @@ def test_ties_are_a_property_with_their_size():
 
 
 def counted(w, scores, topk_values, *, front):
-    """Exact count by place: of what reaches the cutoff, the first or the last `topk` columns."""
+    """Exact count by position: of what reaches the cutoff, the first or the last `topk` columns."""
     reach = scores >= topk_values[..., -1:]
     flipped = reach if front else reach[..., ::-1]
     keep = flipped & (np.cumsum(flipped, axis=-1) <= w.topk)
@@ -145,7 +145,7 @@ def counted(w, scores, topk_values, *, front):
 
 
 @pytest.mark.parametrize(("front", "least", "most"), [(True, 0.95, 1.0), (False, 0.0, 0.05)])
-def test_bias_says_where_the_dropped_ones_lay(front, least, most):
+def test_bias_reports_where_dropped_columns_were(front, least, most):
     w = MaskWorkload(rows=8, seq=4096, topk=400)
     figures = verdict(
         "positional_bias", w, lambda scores, topk_values: counted(w, scores, topk_values, front=front)

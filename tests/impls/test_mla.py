@@ -1,4 +1,4 @@
-"""The mla family: its inputs and reference, fields that joined later, and decodes of several tokens."""
+"""The mla family: its inputs and reference, fields that were added later, and decodes of several tokens."""
 
 import math
 from dataclasses import replace
@@ -31,7 +31,7 @@ def test_above_256_tokens_the_fast_path_is_the_naive_program(causal):
     assert attend_of(V.fast_path(decode)) is not attend_of(V.naive(decode))
 
 
-def test_both_caches_hold_one_content():
+def test_both_caches_have_the_same_content():
     w = MlaWorkload(seq=9, batch=2, phase="decode", dtype="f64")
     inputs = drawn(w)
     c = w.widths
@@ -42,7 +42,7 @@ def test_both_caches_hold_one_content():
         assert np.array_equal(inputs["cache_k"][:, :, head, c.nope :], inputs["cache_kpe"])
 
 
-def test_a_decode_stands_behind_its_cache(monkeypatch):
+def test_a_decodes_position_is_after_its_cache(monkeypatch):
     monkeypatch.undo()
     angle = np.angle(drawn(MlaWorkload(seq=100, phase="decode"))["freqs"])
     want = 100 * 10000.0 ** -(np.arange(32) / 32)

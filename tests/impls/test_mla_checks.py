@@ -1,4 +1,4 @@
-"""The checks of the mla family: each catches what it is there for."""
+"""The checks of the mla family: each detects its own mistake."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ RIGHT = {name: getattr(_torch, name) for name in PARTS}
 
 
 def clamped(w, scores, mask=None):
-    """Scores that may not leave ±8 before the softmax: normal ones do not."""
+    """Scores are clamped to ±8 before the softmax; normal scores do not exceed this."""
     return RIGHT["probabilities"](w, [part.clamp(-8 / w.scale, 8 / w.scale) for part in scores], mask)
 
 
 def unshifted(w, scores, mask=None):
-    """A softmax that does not take off the largest score."""
+    """A softmax that does not subtract the largest score."""
     import torch
 
     wide = torch.cat(scores, -1) * w.scale
@@ -31,13 +31,13 @@ def unshifted(w, scores, mask=None):
 
 
 def lost(w, x, weights, freqs):
-    """A decode that turns its new key as the first token's."""
+    """A decode that rotates its new key like the first token's."""
     first = freqs * 0 + 1 if w.phase == "decode" else freqs
     return RIGHT["keys_values"](w, x, weights, first)
 
 
 def of_the_first(w, x, weights, freqs):
-    """Every sequence attends the keys and values of the first."""
+    """Every sequence attends to the keys and values of the first."""
     return tuple(part[:1].expand_as(part) for part in RIGHT["keys_values"](w, x, weights, freqs))
 
 
@@ -55,7 +55,7 @@ def shifted_above(w, x):
 
 
 def faint(w, x):
-    """A mask that closes by −14: a hidden key keeps a millionth."""
+    """A mask that closes by −14: a hidden key keeps a millionth of its weight."""
     mask = RIGHT["future"](w, x)
     return None if mask is None else mask.clamp(min=-14)
 
@@ -66,7 +66,7 @@ def unguarded(x, weight):
 
 
 def whole_blocks(w, weights):
-    """Scales of whole blocks only: what is left at an end takes the block's before it."""
+    """Scales of whole blocks only: a partial block at the end uses the scale of the block before it."""
     import torch
 
     made = dict(weights)
@@ -89,9 +89,9 @@ BROKEN = [
     ("boundary", MlaWorkload(seq=256), "future", shifted_above, "257 to 256: result"),
     ("batch_slices", PLAIN, "keys_values", of_the_first, "1: result"),
     ("batch_slices", MlaWorkload(seq=9, batch=3), "keys_values", of_the_first, "2: result"),
-    ("causality", PLAIN, "future", faint, "rows change with a later token"),
-    ("content_matters", PLAIN, "joined_queries", without_content, "moves by"),
-    ("content_matters", HALF, "joined_queries", without_content, "moves by"),
+    ("causality", PLAIN, "future", faint, "rows change when a later token changes"),
+    ("content_matters", PLAIN, "joined_queries", without_content, "changes by"),
+    ("content_matters", HALF, "joined_queries", without_content, "changes by"),
     ("input_scales", PLAIN, "_norm", unguarded, "small: result"),
     ("input_scales", PLAIN, "probabilities", unshifted, "not finite where tokens are 1024 times"),
     ("no_nan", PLAIN, "_norm", unguarded, "not finite zero"),
@@ -137,7 +137,7 @@ def test_checks_concern_what_they_can_judge():
 
 
 def test_a_broken_backward_is_caught(monkeypatch):
-    """A norm whose forward is right at zero, where its derivative is none."""
+    """A norm whose forward is right at zero, where its derivative does not exist."""
 
     def rooted(x, weight):
         size = x.square().sum(-1, keepdim=True).sqrt() / x.shape[-1] ** 0.5
@@ -173,7 +173,7 @@ def test_which_program_ran_above_256_tokens_shows_in_its_bits(variant, same, dty
     assert (said.figures["unlike_naive"] == 0) is same
 
 
-def test_facts_say_what_a_token_leaves_behind():
+def test_facts_report_the_cache_bytes_of_a_token():
     for fields, heads, latents in (
         ({"dtype": "bf16"}, 4 * (16 + 8 + 24) * 2, (32 + 8) * 2),
         ({"dtype": "f64", "phase": "decode", "config": "v3"}, 6 * (16 + 8 + 24) * 8, (32 + 8) * 8),

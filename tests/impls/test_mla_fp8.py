@@ -23,7 +23,7 @@ def decoded(words, scales, dtype):
 
 
 def test_all_finite_bit_patterns_are_read():
-    bits = np.array([b for b in range(256) if b & 127 != 127], np.uint8)  # those two are no number
+    bits = np.array([b for b in range(256) if b & 127 != 127], np.uint8)  # those two are NaN
     words = np.pad(bits, (0, 2)).view("<i4")[None]
     for got in decoded(words, np.ones((1, 2), np.float32), np.float32):
         known = dict(zip(bits, got[0, : len(bits)], strict=True))
@@ -41,7 +41,7 @@ def test_all_finite_bit_patterns_are_read():
 
 @pytest.mark.parametrize("shape", [(576, 256), (128, 128), (130, 132), (1, 4), (127, 260), (256, 516)])
 def test_every_number_has_the_scale_of_its_block(shape):
-    """The f8 number 1 everywhere, and scales that tell their blocks apart; the last ones are cut."""
+    """The f8 number 1 everywhere, and a different scale for each block; the last blocks are partial."""
     blocks = [-(-size // 128) for size in shape]
     scales = 2.0 ** np.arange(np.prod(blocks), dtype=np.float32).reshape(blocks)
     words = np.full((shape[0], shape[1] // 4), 0x38383838, np.int32)

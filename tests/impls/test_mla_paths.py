@@ -1,4 +1,4 @@
-"""Fused, chunked and short paths of mla: what they store, #684's printed lines, and the one that is wrong."""
+"""Fused, chunked and short paths of mla: what they store, #684's printed lines, and the wrong path."""
 
 from dataclasses import replace
 from functools import partial
@@ -56,15 +56,15 @@ def test_elsewhere_the_claimed_fast_path_is_naive(fields):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own
 @pytest.mark.parametrize("seq", [1, 127, 128, 129, 300, 700])
 def test_flexs_list_of_blocks_is_the_causal_mask(seq):
-    """What torch finds by evaluating the mask everywhere covers what the variant writes down."""
+    """The mask that torch finds by evaluating it everywhere covers the implementation's own."""
     from torch.nn.attention.flex_attention import create_block_mask
 
     found = create_block_mask(lambda _b, _h, i, j: i >= j, None, None, seq, seq, device="cpu")
     assert (causal_blocks(seq, "cpu").to_dense() == found.to_dense()).all()
 
 
-def test_content_has_no_say_in_the_claimed_scores():
-    """Queries' content rows of `wq`, as it reads them, change nothing; in the right one they do."""
+def test_content_does_not_affect_the_claimed_scores():
+    """Content rows of `wq` for queries, as it reads them, change nothing; in the right path they do."""
     w = MlaWorkload(seq=20, causal=False)
     c, inputs = w.widths, drawn(w)
     before = {variant.name: run(variant(w), inputs) for variant in (V.claimed_fast_path, V.fast_path)}
@@ -76,7 +76,7 @@ def test_content_has_no_say_in_the_claimed_scores():
 
 
 LINES = ("before", "after")
-DEVICE = "prim.device.default"  # a question of the tracer, no operator
+DEVICE = "prim.device.default"  # a query of the tracer, not an operator
 DTYPES = ("f64", "f32", "bf16", "f16")
 
 
@@ -108,11 +108,11 @@ def test_the_check_tries_all_dtypes_whatever_its_own(lines, dtype):
     verdict = CHECKS["dtypes"].judge(trial(w, under(lines)))
     assert verdict.passed == (lines == "before")
     assert bool(as_printed.fails(w, {"lines": lines})) == (lines == "after")
-    failed = {name for name in DTYPES if f"{name}: as printed" in verdict.reason}
+    failed = {name for name in DTYPES if f"{name}: in {name} torch raises" in verdict.reason}
     assert failed == ({"f64", "bf16", "f16"} if lines == "after" else set())
 
 
-def test_it_concerns_those_named_alone():
+def test_it_applies_only_to_named_ones():
     assert not CHECKS["dtypes"].concerns("dense", "fwd", (), MlaWorkload(seq=40), name="naive")
     for other in (MlaWorkload(seq=40, phase="decode"), MlaWorkload(seq=40, weights="fp8_block")):
         assert not CHECKS["dtypes"].concerns("dense", "fwd", (), other, name="fast_path")

@@ -1,4 +1,4 @@
-"""What the families derive of the models: every number, or why there is none, as a person has read it."""
+"""What families derive from models: every number, or the reason for its absence, reviewed by a person."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""The offsets family: its inputs, its reference pair by pair, its contract, and where counting ids fails."""
+"""The offsets family: inputs, reference pair by pair, contract, and where counting ids fails."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tests.impls.offsets_case import KINDS, LAYOUTS, judged, met, reference
 
 
 def by_hand(w, ids_q, ids_kv, pos_q, pos_kv):
-    """One row's definition, written out: every pair is looked at."""
+    """One row's definition, written out: a loop over all pairs."""
     pairs = met(w, ids_q, ids_kv, pos_q, pos_kv)
     sides = []
     for ids, tokens in ((ids_q, {i for i, _ in pairs}), (ids_kv, {j for _, j in pairs})):
@@ -66,7 +66,7 @@ def test_reference_is_the_definition_pair_by_pair(kind, layout):
 
 
 def test_reference_in_several_blocks():
-    """One segment longer than a block of the reference, where each key meets one query only."""
+    """One segment longer than a block of the reference, in which each key has only one query."""
     w = OffsetsWorkload(seq=2500, max_segments=1, kind="sliding", window=1)
     row, positions = np.ones((1, 2500), np.int32), np.arange(2500, dtype=np.int32)[None]
     inputs = {"segment_ids_q": row, "segment_ids_kv": row}
@@ -77,7 +77,7 @@ def test_reference_in_several_blocks():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_counting_ids_fails_on_every_seed_or_on_none(kind, layout):
-    """The predicate of the two counting variants, over seeds: their result is the ids' own tail."""
+    """The predicate of the two counting implementations, over seeds: their result is the ids' own tail."""
     for seq, segments, window in ((256, 16, 1), (256, 2, 4096), (512, 100, 20)):
         w = OffsetsWorkload(seq=seq, max_segments=segments, kind=kind, layout=layout, window=window)
         everything = OffsetsWorkload(seq=seq, max_segments=segments, kind="padding")
@@ -89,7 +89,7 @@ def test_counting_ids_fails_on_every_seed_or_on_none(kind, layout):
             assert judged(w, inputs, (of_q[0], of_kv[1], of_q[2], of_kv[3])).passed != partnerless(w), seed
 
 
-def test_contract_takes_both_spellings_of_an_empty_length():
+def test_contract_accepts_both_values_of_an_empty_length():
     w = OffsetsWorkload(seq=64, max_segments=4)
     inputs = drawn(FAMILY, w, 4)
     right = reference(w, inputs)

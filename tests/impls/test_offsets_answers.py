@@ -1,4 +1,4 @@
-"""Every variant on golden vectors, kinds, layouts and rows by hand: right, refused or known to be wrong."""
+"""Every implementation on golden vectors, kinds, layouts and rows by hand: right, refused or known wrong."""
 
 import inspect
 from dataclasses import replace
@@ -26,7 +26,7 @@ W = OffsetsWorkload(batch=2, seq=256, max_segments=16, window=9)
 OF_THE_VECTORS = ("causal", "bottom_right", "padding")
 
 
-def test_every_variant_of_this_process_has_its_marks():
+def test_every_implementation_of_this_process_has_its_marks():
     assert KNOWN.keys() == {
         name
         for name, variant in vars(V).items()
@@ -56,7 +56,7 @@ def drawn(layout, seed):
 
 
 def mark(variant, w, seed):
-    """What becomes of a variant there, as offsets.yaml has it."""
+    """The expected outcome of an implementation there, from offsets.yaml."""
     try:
         variant(w)
     except Unsupported:

@@ -1,4 +1,4 @@
-"""Attention that walks packed segments by lengths and offsets: by hand, and with a number that is wrong."""
+"""Attention by lengths and offsets of packed segments: by hand, and with one wrong number."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ W = OffsetsWorkload(batch=2, seq=96, max_segments=6, window=5, head_dim=6, heads
 
 
 def by_hand(w, inputs):
-    """Query by query, over the keys that it meets."""
+    """Query by query, over its allowed keys."""
     q, k, v = (inputs[name].astype(np.float64) for name in "qkv")
     out = np.zeros(q.shape)
     for b in range(w.batch):

@@ -1,4 +1,4 @@
-"""The checks of the offsets family: each catches what it is there for."""
+"""The checks of the offsets family: each detects its own mistake."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def right(w):
 
 
 def counted(w):
-    """Ids as they stand, whoever meets whom."""
+    """Counts all ids, with or without a partner."""
 
     def offsets(segment_ids_q, segment_ids_kv):
         same = replace(w, kind="padding")
@@ -37,7 +37,7 @@ def counted(w):
 
 
 def changed(change):
-    """The right answer, and what `change(answer, inputs, w)` makes of it."""
+    """The right answer, changed by `change(answer, inputs, w)`."""
 
     def build(w):
         def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
@@ -50,20 +50,20 @@ def changed(change):
 
 
 def first_row(answer, inputs, w):
-    """Positions of every row are the first row's."""
+    """Uses the first row's positions for every row."""
     ids_q, ids_kv, positions_q, positions_kv = inputs
     same = (np.broadcast_to(part[:1], part.shape) for part in (positions_q, positions_kv))
     return right(w)(ids_q, ids_kv, *same)
 
 
 def flattened(answer, inputs, w):
-    """Offsets count over the whole batch, as those of a row of cu_seqlens would."""
+    """Offsets count over the whole batch, like those of a row of cu_seqlens."""
     before = np.arange(w.batch)[:, None] * w.seq
     return (*answer[:2], *(np.where(part >= 0, part + before, -1) for part in answer[2:]))
 
 
 def one_start(answer, inputs, w):
-    """Only the first start of every id, as #2522's first commit had it for a gap inside."""
+    """Only the first start of every id, as in #2522's first commit for a gap inside."""
     for part, ids in zip(answer[2:], inputs, strict=False):
         for starts, row in zip(part, ids, strict=True):
             _, at = np.unique(row[starts[starts >= 0]], return_index=True)
@@ -72,28 +72,28 @@ def one_start(answer, inputs, w):
 
 
 def first_runs(answer, inputs, w):
-    """Tokens behind a row's first 13 runs are not seen."""
+    """Ignores tokens after a row's first 13 runs."""
     runs = [np.cumsum(np.diff(ids, axis=1, prepend=~ids[:, :1]) != 0, axis=1) for ids in inputs[:2]]
     ids = [np.where(run > 13, 0, row) for run, row in zip(runs, inputs, strict=False)]
     return right(w)(*ids, *inputs[2:])
 
 
 def clipped(answer, inputs, w):
-    """Ids beyond max_segments are counted into the last place."""
+    """Counts ids beyond max_segments into the last slot."""
     for part, ids in zip(answer[:2], inputs, strict=False):
         part[:, -1] += (ids > w.max_segments).sum(axis=1, dtype=np.int32)
     return answer
 
 
 def last_is_free(answer, inputs, w):
-    """The last offset is −1, though segments fill all places and more."""
+    """The last offset is −1, although segments fill all slots and more."""
     for part in answer[2:]:
         part[:, -1] = -1
     return answer
 
 
 def ends_at_seq(answer, inputs, w):
-    """The place behind the last segment holds where the row ends, as in cu_seqlens."""
+    """The slot after the last segment has the row's end, as in cu_seqlens."""
     for part in answer[2:]:
         for starts in part:
             starts[np.flatnonzero(starts < 0)[:1]] = w.seq
@@ -108,7 +108,7 @@ def starts_somewhere(answer, inputs, w):
 
 
 def filled(w):
-    """The largest key of a segment starts at −1, as it was merged; correct wherever keys are not below it."""
+    """The largest key of a segment starts at −1, as merged; correct unless keys are below it."""
 
     def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
         met = []
@@ -129,10 +129,10 @@ def late(answer, inputs, w):
 
 
 BROKEN = [
-    ("golden", PLAIN, counted, "G3, G4, G5, G6, G10a, G10b differ; of G3 kv_seqlens are [4, 10, 0]"),
+    ("golden", PLAIN, counted, "G3, G4, G5, G6, G10a, G10b differ; G3: kv_seqlens are [4, 10, 0]"),
     ("golden", PLAIN, changed(ends_at_seq), "G1, G2, G3, G4, G5, G6, G7, G9, G10a, G10b differ"),
-    ("batch_equals_per_row", PLAIN, changed(first_row), "of G10b in a batch q_seqlens are"),
-    ("batch_equals_per_row", PLAIN, changed(flattened), "of G10b in a batch q_offsets are [17, 23, -1, -1]"),
+    ("batch_equals_per_row", PLAIN, changed(first_row), "for G10b in a batch, q_seqlens are"),
+    ("batch_equals_per_row", PLAIN, changed(flattened), "G10b in a batch, q_offsets are [17, 23, -1, -1]"),
     ("intra_segment_padding", PLAIN, changed(one_start), "q_offsets are [0, 4, -1, -1], not [0, 3, 4, -1]"),
     ("many_gaps", PLAIN, changed(first_runs), "q_seqlens are [2, 3, 2], not [2, 3, 3]"),
     ("ids_above_max_segments", PLAIN, changed(clipped), "q_seqlens are [0, 0, 8], not [0, 0, 0]"),
@@ -156,7 +156,7 @@ def test_a_broken_one_is_caught(name, w, build, says):
     assert_failed(verdict(name, w, build), says)
 
 
-def test_only_plain_cases_are_put_to_the_vectors():
+def test_only_plain_cases_run_the_vectors():
     for check in FAMILY.checks:
         assert not check.concerns("exact", "fwd", _checks_golden.FIELDS, replace(SHORT, layout="striped"))
         assert check.concerns("exact", "fwd", _checks_golden.FIELDS, SHORT)
@@ -176,7 +176,7 @@ def test_a_gap_is_counted_with_its_figures():
 @pytest.mark.parametrize(
     ("empty", "said"), [(lambda n: 0, 0), (lambda n: -1, -1), (lambda n: -np.arange(n) % -2, "-1 and 0")]
 )
-def test_how_an_empty_length_is_spelt_is_a_property(empty, said):
+def test_the_value_of_an_empty_length_is_a_property(empty, said):
     def spell(answer, inputs, w):
         fill = np.broadcast_to(empty(w.max_segments), answer[0].shape)
         return (*(np.where(part == 0, fill, part) for part in answer[:2]), *answer[2:])

@@ -1,4 +1,4 @@
-"""What XLA plans for an implementation on this host, at published shapes: temporary bytes and FLOPs."""
+"""XLA's plan for an implementation on this host, at published shapes: temporary bytes and FLOPs."""
 
 import pytest
 
@@ -15,7 +15,12 @@ def attended(seq):
 
 
 ABOUT = [  # (label, fields, temporary bytes, FLOPs), to a tenth
-    ("mask/onehot_gemm[width=131072]", PUBLISHED, 4 * ONE_HOT, 4 * ONE_HOT),  # its making is counted, too
+    (
+        "mask/onehot_gemm[width=131072]",
+        PUBLISHED,
+        4 * ONE_HOT,
+        4 * ONE_HOT,
+    ),  # computing the mask is counted as well
     ("mask/scatter_sorted", PUBLISHED, 40 * MIB, None),
     ("mask/scatter_sorted", {"batch": 2, "rows": 128, "seq": 1024, "topk": 64}, 0.3125 * MIB, None),
     ("mask/bit_packed[unique=true]", PUBLISHED, 32 * MIB, None),
@@ -23,7 +28,7 @@ ABOUT = [  # (label, fields, temporary bytes, FLOPs), to a tenth
     *(("mask/gather_kv", attended(seq), 64 * 2 * 256 * 64 * 4, None) for seq in (4096, 65536)),
     *(("mask/masked_dense", attended(seq), 2 * 64 * seq * 4, None) for seq in (4096, 65536)),
     ("offsets/mask_quadratic", {"seq": 131072}, 4 * 131072**2, 12 * 131072**2),
-    # All but the one-hot are linear in a row's tokens, and know nothing of the number of segments.
+    # All but the one-hot are linear in a row's tokens, and independent of the number of segments.
     *(
         (f"offsets/{label}", {"seq": seq, "max_segments": segments}, a_token * seq, flops * seq)
         for seq in (16384, 131072)
@@ -37,7 +42,7 @@ ABOUT = [  # (label, fields, temporary bytes, FLOPs), to a tenth
         ]
     ),
 ]
-MOST = {  # temporary bytes where broadcast plans 264 GiB
+MOST = {  # temporary bytes while broadcast plans 264 GiB
     "scatter": 64 * MIB,
     "scatter_flat": 32 * MIB,
     "threshold_raw": MIB,
@@ -67,7 +72,7 @@ def test_temporaries_and_flops_are_those_of_theory(label, fields, temporary, flo
 
 
 @pytest.mark.parametrize("name", MOST)
-def test_the_others_need_little_beside_their_result(name):
+def test_the_others_need_little_memory_beyond_their_result(name):
     temp, out, _ = plan(f"mask/{name}", PUBLISHED)
     assert temp <= MOST[name]
     if name == "bit_packed":

@@ -1,4 +1,4 @@
-"""Every variant at every point of points.yaml: contracts, gradients and checks, in this process."""
+"""Every implementation at every point of points.yaml: contracts, gradients and checks, in this process."""
 
 from itertools import product
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.impls.trials import failures
 from tests.impls.variants import FAMILIES, labelled, products
 
 SUITES = yaml.safe_load(Path(__file__).with_name("points.yaml").read_text())
-# Of a bound rounding takes less: one that an answer nearly breaks says that its derivation is wrong.
+# Rounding uses less than the bound; an answer near the bound means that its derivation is wrong.
 MARGIN = 0.7
 pytestmark = [
     *(pytest.mark.torch, pytest.mark.jax),
@@ -23,7 +23,7 @@ pytestmark = [
 
 
 def cases(*kinds):
-    """(family, entry, label, workload, kind of the list it stands in) of every point."""
+    """(family, entry, label, workload, kind of its list) of every point."""
     for name, entries in SUITES.items():
         for entry in entries:
             marks = [pytest.mark.full] if entry.get("slow") else []
@@ -38,7 +38,7 @@ def cases(*kinds):
 
 @pytest.fixture
 def surroundings(monkeypatch, one_thread):
-    """What an entry says of its surroundings: widths of mla, single steps, plain operators, a package."""
+    """The surroundings in an entry: widths of mla, single steps, plain operators, a package."""
 
     def arrange(entry):
         widths = {"model": {}, "uneven": UNEVEN}.get(entry.get("widths"), NARROW)
@@ -54,7 +54,7 @@ def surroundings(monkeypatch, one_thread):
 
 
 @pytest.mark.parametrize(("family", "entry", "label", "w", "kind"), [*cases("points", "gradients")])
-def test_a_variant_keeps_its_contract(surroundings, family, entry, label, w, kind):
+def test_an_implementation_passes_its_contract(surroundings, family, entry, label, w, kind):
     surroundings(entry)
     variant, options = labelled(family, label)
     for backward in (False, True) if kind == "gradients" else (False,):
@@ -64,9 +64,7 @@ def test_a_variant_keeps_its_contract(surroundings, family, entry, label, w, kin
 
 
 @pytest.mark.parametrize(("family", "entry", "label", "w", "kind"), [*cases("checks", "checks_bwd")])
-def test_a_variant_fails_the_checks_that_it_declares_and_no_other(
-    surroundings, family, entry, label, w, kind
-):
+def test_an_implementation_fails_exactly_the_declared_checks(surroundings, family, entry, label, w, kind):
     surroundings(entry)
     variant, options = labelled(family, label)
     mode = "bwd" if kind == "checks_bwd" else "fwd"

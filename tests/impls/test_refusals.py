@@ -1,4 +1,4 @@
-"""What families and variants refuse, with the remedy that the reason names."""
+"""What families and implementations refuse, with the remedy in the reason."""
 
 from functools import partial
 from importlib.util import find_spec
@@ -89,8 +89,8 @@ def test_an_implementation_of_attention_and_its_reference_refuse_the_other_stage
 
 
 @pytest.mark.parametrize("variant", vars(TOPK).values(), ids=lambda variant: variant.name)
-def test_an_implementation_of_topk_has_the_shapes_of_its_own_stage_alone(variant):
-    """Nothing that selects from given scores is put to an indexer's inputs, nor the other way round."""
+def test_an_implementation_of_topk_has_the_shapes_of_only_its_own_stage(variant):
+    """Selection from given scores refuses an indexer's inputs, and the other way round."""
     first, family = variant.name.split("_")[0], FAMILIES["topk"]
     own = first if first in {"indexer", "attention"} else "select"
     for stage in ("select", "indexer", "attention"):

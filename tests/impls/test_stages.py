@@ -1,4 +1,4 @@
-"""Stages: named alike in a family and its code, and one only for every implementation."""
+"""Stages: a family and its code use the same names, and every implementation has more than one."""
 
 import ast
 from pathlib import Path
@@ -28,12 +28,12 @@ def names_marked(folder):
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "stage"
-        and isinstance(node.args[0], ast.Constant)  # elsewhere it is one of several names that are marked
+        and isinstance(node.args[0], ast.Constant)  # elsewhere it is one of several marked names
     }
 
 
 NATIVE = {"seq": 512, "head_dim": 32, "heads": 16, "kv_heads": 1, "gated": False}
-POINTS = {  # of their whole calls: an implementation is profiled at the first that it takes
+POINTS = {  # of the whole call: an implementation is profiled at the first point that it supports
     "attention": [
         AttentionWorkload(seq=512, head_dim=32, kv_heads=1),
         AttentionWorkload(seq=512, head_dim=32, kv_heads=1, varlen=True),
@@ -87,8 +87,8 @@ def test_every_stage_is_listed_and_marked(name):
     assert set(family.stages) == names_marked(IMPLS / name)
 
 
-def test_attentions_stages_of_a_workload_are_called_as_those_of_a_profile():
-    """What is measured alone and is a part of a call is called alike in both; lists belong to a kernel."""
+def test_attentions_stages_have_the_same_names_in_workloads_and_profiles():
+    """A separately measured stage has the same name as in a profile of the call; lists belong to a kernel."""
     others = {"attention", "block_lists", "transposed_lists", "given_blocks", "decode", "chunk"}
     assert set(STAGES) - others == {"compress", "select", "gate"} <= set(ATTENTION.stages)
     assert set(STAGES) - {"attention", "decode"} <= set(ATTENTION.semantics)

@@ -47,7 +47,7 @@ def test_two_stage_loses_most_of_a_period_that_divides_its_buckets():
 @pytest.mark.jax
 @pytest.mark.parametrize(("buckets", "keep"), [(2048, 2), (4096, 1), (1024, 4), (16, 8)])
 def test_two_stage_is_exact_where_nothing_can_be_lost(buckets, keep):
-    """Every score kept, or no more than `keep` of the largest in any bucket."""
+    """Every score kept, or at most `keep` of the largest in any bucket."""
     w = TopkWorkload(rows=3, seq=4096, topk=16, recall=0.5, distribution="clustered")
     scores = draw(w)
     assert_passed(judged("exact", w, scores, on_jax(V.two_stage, w, scores, buckets=buckets, keep=keep)))
@@ -67,7 +67,7 @@ def test_two_stage_keeps_indices_apart_in_a_closed_row():
     [(8192, 64, 2048, 1), (8192, 64, 128, 2), (16384, 512, 256, 3), (8192, 128, 32, 8)],
 )
 def test_two_stage_recall_is_what_theory_says(seq, topk, buckets, keep):
-    """Within four standard errors of the mean over rows; unrolled and looped programs alike."""
+    """Within four standard errors of the mean over rows, for unrolled and looped programs."""
     w = TopkWorkload(rows=256, seq=seq, topk=topk, recall=0.5)
     scores = draw(w)
     values, _ = on_jax(V.two_stage, w, scores, buckets=buckets, keep=keep)

@@ -1,4 +1,4 @@
-"""The checks of the topk family: each catches what it is there for."""
+"""The checks of the topk family: each detects its own mistake."""
 
 from functools import partial
 
@@ -33,7 +33,7 @@ def exact(w):
 
 
 def ranked(w, ranks):
-    """The scores of these ranks, of which there are `topk`, in place of the first."""
+    """The scores of these ranks, `topk` of them, instead of the first."""
 
     def select(scores):
         order = np.argsort(-scores.astype(np.float64), axis=-1, kind="stable")
@@ -43,7 +43,7 @@ def ranked(w, ranks):
 
 
 def without_best(w, count):
-    """Every row's `count` best are passed over, and the next ones taken."""
+    """In every row the `count` best are skipped, and the next ones selected."""
     return ranked(w, lambda w: np.arange(count, w.topk + count))
 
 
@@ -52,7 +52,7 @@ def without_last(w, count):
 
 
 def bucketed(w, buckets, keep, *, neighbours=False):
-    """The best `keep` of every bucket, of columns a stride apart or side by side; then the best of all."""
+    """The best `keep` of every bucket, of columns a stride apart or adjacent; then the best of all."""
 
     def select(scores):
         columns = np.arange(w.seq).reshape(-1, buckets).T
@@ -71,7 +71,7 @@ def bucketed(w, buckets, keep, *, neighbours=False):
 
 
 def repeating(w):
-    """The exact selection, but where a row is all −inf its first column stands everywhere."""
+    """The exact selection, except that a row of only −inf returns its first column everywhere."""
 
     def select(scores):
         _, indices = exact(w)(scores=scores)
@@ -87,7 +87,7 @@ def cleaned(w):
 
 
 def never_one(w):
-    """Right but for topk 1, where it takes the second."""
+    """Right except for topk 1, where it selects the second."""
     return without_best(w, 1) if w.topk == 1 else exact(w)
 
 
@@ -158,7 +158,7 @@ def test_closed_rows_lose_no_mass():
         assert CHECKS[name].judge(made).figures["low"] == 1.0
 
 
-def test_the_worst_row_and_the_mean_are_told_apart():
+def test_the_worst_row_and_the_mean_are_distinguished():
     def one_row_bad(w):
         def select(scores):
             indices = exact(w)(scores=scores)[1].copy()
@@ -173,7 +173,7 @@ def test_the_worst_row_and_the_mean_are_told_apart():
 
 
 def test_placement_depends_on_the_bucket():
-    """64 of 4096: a run of 64 fills two of 64 buckets of neighbours, and a place in each strided one."""
+    """64 of 4096: a run of 64 fills two of 64 buckets of neighbours, and one place in each strided bucket."""
     strided = verdict("placement", PLAIN, partial(bucketed, buckets=64, keep=1), buckets=64, keep=1).figures
     assert (strided["run"], strided["stride_64"], strided["worst"]) == (1, 1 / 64, 1 / 64)
     beside = verdict("placement", PLAIN, partial(bucketed, buckets=64, keep=1, neighbours=True)).figures
@@ -190,7 +190,7 @@ def test_order_of_a_sorted_and_of_a_partitioned_selection():
     assert verdict("order", w, exact).figures["ties_same_set"] == 1
 
 
-def test_edge_rows_say_what_becomes_of_nan():
+def test_edge_rows_report_what_happens_to_nan():
     assert verdict("edge_rows", PLAIN, partition.builder).figures["nan"] == "taken"
     assert verdict("edge_rows", PLAIN, exact).figures["nan"] == "left out"
     assert verdict("edge_rows", PLAIN, exact).figures["largest_alone"] == 1

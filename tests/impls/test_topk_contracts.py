@@ -18,7 +18,7 @@ def small(dtype="f32"):
 
 
 @pytest.mark.parametrize("indices", [[[0, 1, 2], [5, 4, 1]], [[2, 0, 1], [3, 5, 4]]])
-def test_exact_contract_asks_for_neither_order_nor_which_tie(indices):
+def test_exact_contract_accepts_any_order_and_any_tie(indices):
     w, scores, _ = small()
     indices = np.array([indices])
     assert judged("exact", w, scores, values_at(scores, indices)).passed
@@ -28,8 +28,8 @@ def test_exact_contract_asks_for_neither_order_nor_which_tie(indices):
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (lambda v, i: v, "no pair"),
-        (lambda v, i: (v, i, i), "no pair"),
+        (lambda v, i: v, "not a pair"),
+        (lambda v, i: (v, i, i), "not a pair"),
         (lambda v, i: (v[..., :2], i[..., :2]), "shape"),
         (lambda v, i: (v, i.astype(np.float32)), "not integers"),
         (lambda v, i: (v, i - 1), "outside 0 … 5"),
@@ -54,7 +54,7 @@ def test_exact_contract_counts_what_is_not_among_the_largest(dtype):
 
 def test_recall_contract_counts_shares_per_row_and_ties_once():
     w, scores, _ = small()
-    # Row 0 misses 3; row 1 misses 3 and 2 and holds three ones, of which one is among the largest.
+    # Row 0 misses 3; row 1 misses 3 and 2 and has three ones, of which one is among the largest.
     judgement = judged("recall", w, scores, values_at(scores, np.array([[[0, 1, 5], [1, 2, 3]]])))
     figures = judgement.figures
     assert figures["recall"] == pytest.approx((2 / 3 + 1 / 3) / 2)

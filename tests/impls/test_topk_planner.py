@@ -1,4 +1,4 @@
-"""XLA's plan for `approx_max_k`: the published table, the binding itself, and what cases tell of it."""
+"""XLA's plan for `approx_max_k`: the published table, jax's binding, and the facts of cases."""
 
 from functools import partial
 
@@ -108,6 +108,6 @@ def test_whether_an_approximation_was_engaged(w, builder, static, options, said)
     assert (judged.figures["lost"] > 0) == (options.get("keep") == 1)
 
 
-def test_only_a_plan_of_buckets_can_be_held_to_it():
+def test_only_a_plan_of_buckets_can_be_checked():
     with pytest.raises(Unsupported, match="no plan of buckets"):
         CHECKS["arm_executed"].judge(trial(PLAIN, exact))

@@ -1,4 +1,4 @@
-"""The indexer over 128 devices: how its inputs lie there, and what a compiler makes of one share."""
+"""The indexer over 128 devices: how its inputs are sharded, and the compiled program of one share."""
 
 from dataclasses import asdict, replace
 from importlib.util import find_spec
@@ -31,7 +31,7 @@ def test_sharding_splits_rows_and_keys():
 @pytest.mark.skipif(find_spec("libtpu") is None, reason="compiles for TPUs: pip install libtpu")
 @pytest.mark.long
 def test_production_shape_over_128_devices():
-    """A device scores its 1024 rows against all keys, which are gathered once; no score travels."""
+    """A device scores its 1024 rows against all keys, which are gathered once; scores are not sent."""
     cases = [Case.of(f"topk/indexer_{name}", {}, asdict(PRODUCTION)) for name in ("exact", "approx")]
     asks = [CompileRequest(case, "tpu:v5p:4x4x8") for case in cases]
     limits = Settings(timeout_s=300.0, memory_bytes=2 << 30, threads=1)

@@ -1,4 +1,4 @@
-"""Stages `indexer` and `attention` of the topk family: by hand, by contract, and wrong in one way each."""
+"""Stages `indexer` and `attention` of the topk family: by hand, by contract, and with one mistake each."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def judged(w, inputs, result, semantics="", rows=None):
 
 
 def scores_by_hand(w, inputs):
-    """Every score as it is published, key by key."""
+    """Every published score, key by key."""
     q, k, weights = (wide(inputs)[name] for name in ("queries", "keys", "weights"))
     scale = w.heads**-0.5 * w.head_dim**-0.5
     scores = np.zeros((w.batch, w.rows, w.seq))
@@ -68,7 +68,7 @@ def test_attentions_reference_attends_what_its_indexer_selects():
 
 
 @pytest.mark.parametrize("w", [INDEXER, ATTEND], ids=["indexer", "attention"])
-def test_chosen_rows_are_judged_alone_and_steps_do_not_show(w, monkeypatch):
+def test_chosen_rows_are_judged_separately_and_steps_do_not_matter(w, monkeypatch):
     inputs, rows = drawn(w), np.array([1, 4])
     whole = reference(w, wide(inputs))
     monkeypatch.setattr("impls.topk.reference.STEP_ROWS", 2)
@@ -121,9 +121,9 @@ RULES = [  # whose reason says so; none, and one that is wrong in no way
     (INDEXER, "one twice", "twice"),
     (ATTEND, "no scale", "result is off"),
     (ATTEND, "one column closed", "result"),
-    (ATTEND, "next row's selection", "rounding moves it"),
+    (ATTEND, "next row's selection", "rounding explains only"),
     (ATTEND, "best one missed", "missing"),
-    (ATTEND, "no selection", "no triple"),
+    (ATTEND, "no selection", "attended, values, indices"),
     (INDEXER, "none", ""),
     (ATTEND, "none", ""),
 ]
@@ -151,7 +151,7 @@ def test_recall_is_judged_by_what_was_found():
 
 @pytest.mark.jax
 def test_an_approximate_selection_keeps_as_much_attention_as_columns():
-    """4096 buckets of two hold all of 8192 scores; keys know nothing of the indexer's scores."""
+    """4096 buckets of two contain all of 8192 scores; keys are independent of the indexer's scores."""
     for seq in (8192, 16384):
         w = replace(ATTEND, batch=1, rows=8, seq=seq, topk=1024, recall=0.95)
         inputs = drawn(w)
@@ -163,7 +163,7 @@ def test_an_approximate_selection_keeps_as_much_attention_as_columns():
 
 
 def test_rounding_may_decide_between_keys_that_it_cannot_tell_apart():
-    """Two keys of equal score at the cutoff: either passes; a third, a little below, does not."""
+    """Two keys of equal score at the cutoff: either passes; a third with a slightly lower score fails."""
     w = replace(INDEXER, batch=1, rows=1)
     inputs = drawn(w)
     order = ranked(scores_by_hand(w, inputs))[0, 0]
@@ -178,7 +178,7 @@ def test_rounding_may_decide_between_keys_that_it_cannot_tell_apart():
 
 @pytest.mark.jax
 def test_a_score_moves_by_less_than_is_allowed():
-    """Scores in f32, summed in three orders, stay within two of the deviations of which six are allowed."""
+    """Errors of scores in f32, summed in three orders, stay within two deviations; six are allowed."""
     w = replace(INDEXER, head_dim=64, topk=299)
     inputs = drawn(w)
     q, k, weights = (inputs[name] for name in ("queries", "keys", "weights"))

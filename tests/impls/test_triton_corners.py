@@ -1,4 +1,4 @@
-"""Triton kernels compile where a default would hide what the compiler refuses; nothing is interpreted."""
+"""Triton kernels compile at corner cases that default options would miss; nothing is interpreted."""
 
 import json
 import subprocess

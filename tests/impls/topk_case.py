@@ -15,7 +15,7 @@ def draw(w, seed=0):
 
 
 def on_jax(variant, w, scores, **options):
-    """The result; what the scores were drawn from the variant does not know."""
+    """The result; the implementation does not know from what the scores were drawn."""
     return call(variant, replace(w, distribution="iid"), {"scores": scores}, **options)
 
 

@@ -1,4 +1,4 @@
-"""Calling torch implementations and references the way measuring processes do."""
+"""Call torch implementations and references as measuring processes do."""
 
 import inspect
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ def named(function, inputs):
 
 
 class Option:
-    """A variant under fixed options, called like any other."""
+    """An implementation with fixed options, called like any other."""
 
     def __init__(self, variant, **options):
         self.variant, self.options, self.semantics = variant, options, variant.semantics

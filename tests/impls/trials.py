@@ -1,4 +1,4 @@
-"""Trials of checks as the harness makes them, without its processes."""
+"""Trials of checks like the harness's, without its processes."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def trial_of(family, w, build, run=call_plainly, *, pull=None, seed=3, static=NO
     def call(changed):
         compiled = {name: form for name, *form in flat(inputs)}
         for name, shape, dtype in flat(changed):
-            within_a_tree = "." in name  # mla's check of scales gives them in f64
+            within_a_tree = "." in name  # mla's check of scales passes them in f64
             assert compiled[name] == [shape, compiled[name][1] if within_a_tree else dtype], name
         return (pull or run)(function, {**inputs, **changed})
 

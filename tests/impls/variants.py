@@ -38,13 +38,13 @@ FAMILIES = {name: import_module(f"impls.{name}.family").FAMILY for name in HOMES
 
 
 def parsed(family, fields):
-    """The workload whose fields have these values, as bench.yaml has them."""
+    """The workload with these field values, written as in bench.yaml."""
     kind = FAMILIES[family].workload
     known = {field.name: field for field in fields_of(kind)}
     return kind(**{name: known[name].parse(value) for name, value in fields.items()})
 
 
 def products(family, fields):
-    """A workload for each combination of the values that its fields have."""
+    """One workload for each combination of its fields' values."""
     values = [value if isinstance(value, list) else [value] for value in fields.values()]
     return [parsed(family, dict(zip(fields, chosen, strict=True))) for chosen in product(*values)]

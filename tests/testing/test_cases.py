@@ -39,7 +39,7 @@ def empty(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_plain_callable_is_held_to_the_family(kernels, empty):
+def test_a_plain_callable_is_checked_against_the_family(kernels, empty):
     (record,) = check(kernels.opened, "mask", **PLAIN, **SMALL)
     assert (record.status, record.implementation, record.workload["topk"]) == ("ok", "mask/opened", 64)
     assert record.correctness.passed
@@ -49,7 +49,7 @@ def test_a_plain_callable_is_held_to_the_family(kernels, empty):
     assert not list((empty / "tmp").glob("seqsweep-*/runs"))
 
 
-def test_a_wrong_one_fails_with_figures_and_a_command_that_says_the_same(kernels, empty):
+def test_a_wrong_one_fails_with_figures_and_a_command_to_repeat_it(kernels, empty):
     with pytest.raises(AssertionError) as caught:
         check(kernels.one_further, "mask", checks=False, **PLAIN, **SMALL)
     said = str(caught.value)
@@ -91,7 +91,7 @@ def test_measure_gives_the_record(empty):
         ({"checks": "kept"}, 'unknown check "kept" of family mask; nearest: "kept_ties"'),
         ({"framework": "numpie"}, 'opened: unknown framework "numpie"; nearest: "numpy"'),
         ({"semantics": "exat"}, 'opened: unknown semantics "exat"; nearest: "exact"'),
-        ({"framework": ""}, "needs its family and its framework"),
+        ({"framework": ""}, "needs family= and framework="),
         ({"budget": "soon"}, "budget"),
     ],
 )
@@ -142,14 +142,14 @@ def wrong(name="mine", seq=512, **more):
         (wrong(expected=True), []),
         (
             record_of("mine", 512, correctness=PASSED, expected=True),
-            ["declared to be incorrect here, but it is right"],
+            ["marked `expect=…` but passes its contract; remove the marker"],
         ),
         (record_of("mine", 512, status="unsupported"), ["unsupported: a sentence with a remedy"]),
         (record_of("mine", 512, status="oom", expected=True), ["oom: a sentence with a remedy"]),
-        (record_of("mine", 512), ["nothing was judged"]),
+        (record_of("mine", 512), ["the result was not checked"]),
         (
             record_of("mine", 512, correctness=PASSED, checks=(KEPT,)),
-            ["check mask/kept_count: kept 70 (it answers: a threshold keeps more)"],
+            ["check mask/kept_count: kept 70 (objection: a threshold keeps more)"],
         ),
     ],
 )
@@ -159,7 +159,7 @@ def test_what_does_not_pass(record, said):
 
 def test_a_check_that_was_named_has_to_run():
     record = record_of("mine", 512, correctness=PASSED)
-    assert failures(record, ["mask/kept_count"]) == ["check mask/kept_count does not concern this case"]
+    assert failures(record, ["mask/kept_count"]) == ["check mask/kept_count does not apply to this case"]
 
 
 def test_the_message_names_case_contract_figures_and_the_command():
@@ -178,9 +178,9 @@ def test_the_message_names_case_contract_figures_and_the_command():
     assert describe_failures(records[1:], (), [], Path("/runs/1")) == ""
 
 
-def test_text_of_others_cannot_colour_the_message():
+def test_foreign_text_cannot_colour_the_message():
     record = record_of(
         "mine", 512, status="crashed", reason="it \x1b[31mbroke\x1b[0m\nhere", crash_file="c.txt"
     )
     message = describe_failures([record], (), [], Path("/runs/1"))
-    assert "  crashed: it broke here\n  what it printed: /runs/1/c.txt\n" in message
+    assert "  crashed: it broke here\n  output of the process: /runs/1/c.txt\n" in message

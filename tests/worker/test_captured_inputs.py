@@ -178,10 +178,10 @@ def test_a_selection_follows_from_captured_scores(tmp_path):
     made = caught(tmp_path, MASK, w, scores=scores)
     assert made["topk_indices"].tolist() == [[[5, 3], [7, 0]]]
     assert made["topk_values"].tolist() == [[[2, 1], [2, 1]]]
-    with pytest.raises(Unsupported, match="a selection belongs to its scores"):
+    with pytest.raises(Unsupported, match="a selection needs scores"):
         caught(tmp_path, MASK, w, topk_indices=np.zeros((1, 2, 2), np.int32))
     wrong = made | {"topk_indices": made["topk_indices"] + 1}
-    with pytest.raises(Unsupported, match='"topk_indices" holds 1 to 8, and columns are 0 to 7'):
+    with pytest.raises(Unsupported, match='"topk_indices" has 1 to 8; columns are 0 to 7'):
         caught(tmp_path, MASK, w, **wrong)
 
 
@@ -210,7 +210,7 @@ def test_lengths_and_ids_must_make_sense(tmp_path):
     ids = np.zeros((1, 64), np.int32)
     rows = {f"{name}_{side}": ids for name in ("segment_ids", "positions") for side in ("q", "kv")}
     assert (caught(tmp_path, OFFSETS, w, **rows)["segment_ids_q"] == 0).all()
-    with pytest.raises(Unsupported, match="ids and positions belong together"):
+    with pytest.raises(Unsupported, match="ids and positions must be captured together"):
         caught(tmp_path, OFFSETS, w, segment_ids_q=ids)
-    with pytest.raises(Unsupported, match='"segment_ids_q" holds 17 to 17'):
+    with pytest.raises(Unsupported, match='"segment_ids_q" has 17 to 17'):
         caught(tmp_path, OFFSETS, w, **rows | {"segment_ids_q": ids + 17})

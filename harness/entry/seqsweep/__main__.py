@@ -1,4 +1,4 @@
-"""`python -m seqsweep …` is `seqsweep …`."""
+"""`python -m seqsweep …` is the same as `seqsweep …`."""
 
 from . import main
 

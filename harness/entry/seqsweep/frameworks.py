@@ -1,4 +1,4 @@
-"""The runner of a framework of one's own: `from seqsweep.frameworks import Framework`.
+"""Base of the runner of your own framework: `from seqsweep.frameworks import Framework`.
 
 An entry point of the group `seqsweep.frameworks` names its traits (`from seqsweep import FrameworkTraits`).
 """

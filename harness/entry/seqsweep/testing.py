@@ -1,4 +1,4 @@
-"""A family's contracts and checks in one's own test suite: `from seqsweep.testing import check, measure`."""
+"""A family's contracts and checks in your own test suite: `from seqsweep.testing import check, measure`."""
 
 from . import describe_foreign
 

@@ -1,4 +1,4 @@
-"""Checks of causality: whether changing a token changes rows before it, and how far back."""
+"""Checks of causality: whether changing a token changes rows before it, and how far before."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def replace_tokens(trial: Trial, tokens: slice, names: tuple[str, ...] = TOKENS)
 
 
 def changed_rows(first: Any, second: Any, before: int) -> tuple[list[int], float]:
-    """(rows before a place that differ, the largest change among them)."""
+    """(rows before a position that differ, the largest change among them)."""
     import numpy as np
 
     first, second = to_f64(first)[:, :before], to_f64(second)[:, :before]
@@ -41,7 +41,7 @@ def edge(w: AttentionWorkload) -> int:
 
 
 def causality(trial: Trial) -> Judgement:
-    """Change all tokens from a place on: around an edge of blocks, and the last one."""
+    """Change all tokens from a position on: around a block boundary, and the last token."""
     w = trial.workload
     middle = edge(w)
     names = (*TOKENS, *(name for name in INDEXER if name in trial.inputs))
@@ -53,14 +53,14 @@ def causality(trial: Trial) -> Judgement:
         )
         worst = max(worst, (rows, size, place), key=lambda entry: len(entry[0]))
     rows, size, place = worst
-    reason = f"{len(rows)} rows before token {place} change with it, the first is {rows[0]}" if rows else ""
+    reason = f"{len(rows)} rows before token {place} change with it; the first is {rows[0]}" if rows else ""
     return Judgement(not rows, {"rows": len(rows), "largest": size}, reason)
 
 
 def causal_leak(trial: Trial) -> Judgement:
-    """Change one token: its value alone, then query and key with it, which changes selections too.
+    """Change one token: first its value only, then also query and key, which changes selections as well.
 
-    `rows_before` is how far before the token the first changed row lies.
+    `rows_before` is the distance from the first changed row to the token.
     """
     w = trial.workload
     place = min(edge(w) + min(STEPS_IN, w.block - 1), w.seq - 1)
@@ -74,7 +74,7 @@ def causal_leak(trial: Trial) -> Judgement:
 
 
 def causality_by_block(trial: Trial) -> Judgement:
-    """Values decide no selection: before the block nothing changes, and without its mean nothing before."""
+    """Change values, which select nothing: no row before the block changes, without its mean none before."""
     import numpy as np
 
     w = trial.workload
@@ -89,25 +89,23 @@ def causality_by_block(trial: Trial) -> Judgement:
         rows, size = changed_rows(
             trial.call({**changed, "gates": gates}), trial.call({"gates": gates}), place
         )
-        what = f"{len(rows)} rows before token {place} change with its value where no means are read"
-    reason = f"{what}, the first is {rows[0]}" if rows else ""
+        what = f"{len(rows)} rows before token {place} change with its value although no means are read"
+    reason = f"{what}; the first is {rows[0]}" if rows else ""
     return Judgement(not rows, {"rows": len(rows), "largest": size}, reason)
 
 
 def causality_by_tile(trial: Trial) -> Judgement:
-    """A tile is the unit of selection: a token in it or later must change no row of an earlier tile."""
+    """A tile is the unit of selection: a token in it or later must not change a row of an earlier tile."""
     w = trial.workload
     last = (w.seq - 1) // w.tile * w.tile
     total, largest, reason = 0, 0.0, ""
     for place in sorted({min(last + w.block // 2, w.seq - 1), w.seq - 1}):
-        # a block that the tile before has begun may be selected there, with all its tokens
+        # a block that begins in the previous tile may be selected there, with all its tokens
         begin = place // w.block * w.block // w.tile * w.tile
         rows, size = changed_rows(trial.call(replace_tokens(trial, slice(place, None))), trial.result, begin)
         total, largest = total + len(rows), max(largest, size)
         if rows and not reason:
-            reason = (
-                f"{len(rows)} rows before the tile of token {place} change with it, the first is {rows[0]}"
-            )
+            reason = f"{len(rows)} rows before token {place}'s tile change with it; the first is {rows[0]}"
     return Judgement(not total, {"rows": total, "largest": largest}, reason)
 
 
@@ -127,10 +125,10 @@ def selection_leak(trial: Trial) -> Judgement:
 
 
 def finite_sentinel(trial: Trial, *, dense: bool = False) -> Judgement:
-    """Logits far below any finite stand-in for −inf, of all keys alike but for the last block of a tile.
+    """Use logits far below any finite substitute for −inf, equal for all keys but a tile's last block.
 
-    There the highest scores lie, so that other rows of its tile may see no selected key at all. Columns
-    of values are 1 from some token on: they return the weight of what a row must not see.
+    That block has the highest scores, so the tile's other rows may see no selected key. Columns of values are
+    1 from some token on: they return the weight of what a row must not see.
     """
     import numpy as np
 
@@ -150,7 +148,7 @@ def finite_sentinel(trial: Trial, *, dense: bool = False) -> Judgement:
     leaked = int((hidden[..., None, :] & (got != 0)).any(axis=(2, 3)).sum())
     everything = got[[SELECTED, WINDOW], w.tile - 1 :: w.tile, :, 0]
     lost = int((~(np.abs(everything - 1) < SLACK)).sum())
-    text = f"{leaked} rows read what lies after them, {lost} at the end of a tile read nothing"
+    text = f"{leaked} rows read later tokens, {lost} at the end of a tile read nothing"
     return Judgement(
         not leaked + lost, {"leaked_rows": leaked, "lost_rows": lost}, text if leaked + lost else ""
     )

@@ -1,4 +1,4 @@
-"""Backwards that lose gradients: exact forwards say nothing of the lists a pullback walks."""
+"""Checks for lost gradients: an exact forward does not test the lists that a backward uses."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from harness import Judgement, Trial
 from .probe import COMPRESSED, SELECTED, WINDOW, branch_gates, make_inputs, to_f64, weights
 
 BRANCHES = {"compressed": COMPRESSED, "selected": SELECTED, "window": WINDOW}
-UNLIKE = 1.01  # weights of different keys, drawn at random, differ by more
+UNLIKE = 1.01  # weights of different random keys differ by more
 
 
 def _gradients_of_branch(trial: Trial, branch: int) -> dict[str, Any]:
-    """The gradients where one branch is shown, as float64."""
+    """The gradients with one branch shown, as float64."""
     gates = make_inputs(trial.workload, gates=branch_gates(branch))["gates"]
     return {name: to_f64(x) for name, x in trial.call({"gates": gates})["gradients"].items()}
 
 
 def branch_grad_nonzero(trial: Trial) -> Judgement:
-    """Each branch alone passes gradients on to queries, keys and values."""
+    """Each branch by itself passes gradients on to queries, keys and values."""
     import numpy as np
 
     figures: dict[str, float | int | str | None] = {}
@@ -30,7 +30,7 @@ def branch_grad_nonzero(trial: Trial) -> Judgement:
         sizes = [float(np.abs(pulled[of]).max()) for of in ("q", "k", "v")]
         figures[name] = float(np.min(sizes))
         bad += [
-            f"the {name} branch gives {of} the gradient {size:g}"
+            f"the gradient of {of} through the {name} branch is {size:g}"
             for of, size in zip("qkv", sizes, strict=True)
             if not (np.isfinite(size) and size > 0)
         ]
@@ -38,11 +38,11 @@ def branch_grad_nonzero(trial: Trial) -> Judgement:
 
 
 def gradient_reaches(trial: Trial) -> Judgement:
-    """Keys and values have a gradient exactly where the forward read them, branch by branch.
+    """Keys and values have a gradient exactly if the forward read them, branch by branch.
 
-    A forward of copies, with ones at different keys, says who reads which. Rows whose gates have no
-    gradient (their cotangent was zeroed) oblige to nothing, and those that read one key, or one mean,
-    to no gradient of keys: a softmax over one has none.
+    A forward of copies, with ones at different keys, shows which rows read which keys. Rows whose gates have
+    no gradient (their cotangent was zeroed) require none. Rows that read only one key, or one mean, require
+    no gradient of keys: a softmax over one has none.
     """
     import numpy as np
 
@@ -64,12 +64,12 @@ def gradient_reaches(trial: Trial) -> Judgement:
             lost, stray = lost + int((must & ~has).sum()), stray + int((has & ~may).sum())
         figures[f"{name}_lost"], figures[f"{name}_stray"] = lost, stray
         if lost or stray:
-            bad.append(f"{name}: {lost} keys that are read have no gradient, {stray} that are not have one")
+            bad.append(f"{name}: {lost} keys that are read have no gradient, {stray} unread keys have one")
     return Judgement(not bad, figures, "; ".join(bad))
 
 
 def gradient_reaches_dense(trial: Trial) -> Judgement:
-    """Every key is read by the last query: each has a gradient, and so has its value."""
+    """The last query reads every key, so each key and each value has a gradient."""
     import numpy as np
 
     pulled = trial.result["gradients"]

@@ -1,4 +1,4 @@
-"""Checks of packed sequences: each must be answered as if it were alone, forward and backward."""
+"""Checks of packed sequences: each must get the same answer as by itself, forward and backward."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ TILE = 256
 
 
 def varlen_equals_per_sequence(trial: Trial) -> Judgement:
-    """Against the same sequences one at a time; each unmoved, bit for bit, by the others' contents.
+    """Compare with the same sequences one at a time; others' contents must not change a bit.
 
-    The last query of a sequence sees its tile's picks, so what it selects has weights that sum to 1.
+    The last query of a sequence sees its tile's picks, so its weights in the selected branch sum to 1.
     """
     import numpy as np
 
@@ -60,7 +60,7 @@ def varlen_equals_per_sequence(trial: Trial) -> Judgement:
     bound = rms_bound(case)
     reason = ""
     if not worst <= bound:
-        reason = f"the sequence of {which} is off by {worst:.2e} from itself alone; {bound:.0e} is allowed"
+        reason = f"the sequence of {which} differs by {worst:.2e} from its own answer; {bound:.0e} is allowed"
     elif touched:
         reason = f"{touched} rows change with another sequence"
     elif unread:
@@ -70,7 +70,7 @@ def varlen_equals_per_sequence(trial: Trial) -> Judgement:
 
 
 def varlen_gradients_apart(trial: Trial) -> Judgement:
-    """The pullback of each sequence, unmoved by the other ones' contents; and none is left at zero."""
+    """Each sequence's gradients must not change with the others' contents, and must not be zero."""
     import numpy as np
 
     w = trial.workload
@@ -94,14 +94,14 @@ def varlen_gradients_apart(trial: Trial) -> Judgement:
     bound = GRADIENT[w.dtype]
     reason = ""
     if not worst <= bound:
-        reason = f"gradients of a sequence move by {worst:.2e} with another; {bound:.0e} is allowed"
+        reason = f"gradients of a sequence change by {worst:.2e} with another; {bound:.0e} is allowed"
     elif at_zero:
-        reason = f"sequence {at_zero[0]} gets no gradient"
+        reason = f"sequence {at_zero[0]} has a zero gradient"
     return Judgement(not reason, {"relative_rms": worst, "sequences_at_zero": len(set(at_zero))}, reason)
 
 
 def _other_numbers(array: Any, tokens: Any) -> Any:
-    """Other numbers, of the same kind, at some tokens."""
+    """Other numbers of the same kind, at some tokens."""
     import numpy as np
 
     return np.where(tokens[None, :, None, None], 1 - 2 * array, array)

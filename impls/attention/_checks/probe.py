@@ -1,7 +1,7 @@
 """Probes for the checks: small workloads, and values that reveal which keys were read.
 
-A value that is 1 at one key and 0 elsewhere comes back as that key's weight, and a gate of 1 for one
-branch shows that branch alone. Where logits are nearly equal, so are the weights of all keys read.
+A value that is 1 at one key and 0 elsewhere returns that key's weight. A gate of 1 for one branch shows only
+that branch. If logits are nearly equal, so are the weights of all keys read.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .._bounds import FORWARD
 from .._inputs import shapes
 from ..workload import AttentionWorkload
 
-LONGEST = 4096  # length up to which checks call the case; longer ones show nothing more at seconds a call
-BLOCK = 128  # the largest block of a probe: that of the kernels under MSLK's
+LONGEST = 4096  # length up to which checks call the case; longer ones show nothing more at seconds per call
+BLOCK = 128  # largest block of a probe: that of the kernels that MSLK uses
 BLOCKS = 12  # of a probe: three tiles of four
-READ = 128  # the least number of weights that one copy reveals
+READ = 128  # least number of weights that one copy reveals
 SPREAD = 0.3  # of logits that are nearly equal: weights then differ by a factor of 1.35
 ONCE = 1.5  # a key read once weighs less than this times the lightest in its row, one read twice more
 SLACK = 0.05  # of a sum of weights in half precision
-BEST_FIRST = (1, 6, 10, 3, 8, 4, 0, 11, 2, 7, 5, 9)  # blocks by score, no two neighbours picked together
+BEST_FIRST = (1, 6, 10, 3, 8, 4, 0, 11, 2, 7, 5, 9)  # blocks by score; no two neighbours are picked together
 COMPRESSED, SELECTED, WINDOW = range(3)
 
 
@@ -32,12 +32,12 @@ def short(w: AttentionWorkload) -> bool:
 
 
 def single(w: AttentionWorkload) -> bool:
-    """A short case of one causal sequence a row."""
+    """Whether the case is short and has one causal sequence per row."""
     return short(w) and w.causal and not w.varlen
 
 
 def probe(w: AttentionWorkload, *, blocks: int = BLOCKS, **fields: Any) -> AttentionWorkload:
-    """A small workload with the case's dtype, head width and, up to `BLOCK`, blocks."""
+    """A small workload with the case's dtype, head width and, up to `BLOCK`, block size."""
     block = min(w.block, BLOCK)
     base = replace(
         w,
@@ -69,7 +69,7 @@ def to_f64(x: Any) -> Any:
 
 
 def make_inputs(w: AttentionWorkload, **arrays: Any) -> dict[str, Any]:
-    """Inputs of a workload: each array stretched to its shape and rounded to its dtype."""
+    """Inputs of a workload: each array broadcast to its shape and rounded to its dtype."""
     import numpy as np
 
     forms: Any = shapes(w)
@@ -103,7 +103,7 @@ def branch_gates(branch: int) -> Any:
 def ranked_inputs(w: AttentionWorkload, best_first: Iterable[int]) -> dict[str, Any]:
     """Queries and keys of nearly equal logits, with blocks that score in this order.
 
-    Steps are a power of two: means, products and thus the order are exact in every dtype.
+    Steps are a power of two, so means, products and thus the order are exact in every dtype.
     """
     import numpy as np
 
@@ -116,7 +116,7 @@ def ranked_inputs(w: AttentionWorkload, best_first: Iterable[int]) -> dict[str, 
 def weights(trial: Trial, w: AttentionWorkload, branch: int, **arrays: Any) -> Any:
     """The weight of every key in every row of a branch, [rows, heads, keys].
 
-    A batch of copies carries ones at as many keys each as a head is wide.
+    Each copy in the batch has ones at as many keys as a head is wide.
     """
     import numpy as np
 
@@ -136,7 +136,7 @@ def causal_mask(w: AttentionWorkload) -> Any:
 
 
 def relative_rms(first: Any, second: Any) -> float:
-    """Relative RMS distance; infinite where either holds no number."""
+    """Relative RMS distance; infinite if either has a NaN."""
     import numpy as np
 
     with np.errstate(invalid="ignore"):
@@ -148,5 +148,5 @@ def relative_rms(first: Any, second: Any) -> float:
 
 
 def rms_bound(w: AttentionWorkload) -> float:
-    """The allowed distance of two forward results, each of which the contract bounds against one answer."""
+    """The allowed distance of two forward results, each bounded by the contract against one answer."""
     return 2 * FORWARD[w.dtype]

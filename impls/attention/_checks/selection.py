@@ -1,4 +1,4 @@
-"""Checks of the keys that a sparse branch reads, and how often each, from its weights."""
+"""Checks of which keys a sparse branch reads, and how often, from its weights."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .probe import (
 )
 
 GROUPED = {"compressed_block": 2, "compressed_selected": 3}  # the first tile of a probe sees two groups
-FEW = 5  # blocks of a probe that selects nothing of interest
+FEW = 5  # blocks of a probe whose selection does not matter
 
 
 def no_nan_rows(trial: Trial) -> Judgement:
-    """On the seeded inputs; and where a tile's best blocks are its last, which its first rows do not see.
+    """Use the seeded inputs, and a tile whose best blocks are its last, which its first rows do not see.
 
-    All values are 1 there, and so is what a branch returns, or 0 where it sees nothing.
+    All values are 1 there, so a branch returns 1, or 0 if it sees nothing.
     """
     import numpy as np
 
@@ -53,7 +53,7 @@ def no_nan_rows(trial: Trial) -> Judgement:
 
 
 def _count_reads(trial: Trial, branches: tuple[int, ...]) -> tuple[float, int]:
-    """(largest ratio of the heaviest to the lightest key in a row, rows where it is too large)."""
+    """(largest ratio of the heaviest to the lightest key in a row, rows for which it is too large)."""
     import numpy as np
 
     w = reading(trial.workload, selected=6, **GROUPED)
@@ -67,9 +67,9 @@ def _count_reads(trial: Trial, branches: tuple[int, ...]) -> tuple[float, int]:
 
 
 def unique_selected(trial: Trial, *, branches: tuple[int, ...] = (COMPRESSED, SELECTED)) -> Judgement:
-    """Logits are nearly equal, and more blocks are asked for than the first tile sees."""
+    """Use nearly equal logits, and ask for more blocks than the first tile sees."""
     most, rows = _count_reads(trial, branches)
-    text = f"in {rows} rows a key counts {most:.1f} times as much as another of equal score"
+    text = f"in {rows} rows a key counts {most:.1f} times as much as another key with an equal score"
     return Judgement(not rows, {"most": round(most, 3), "rows": rows}, text if rows else "")
 
 
@@ -79,7 +79,7 @@ def duplicates_report(trial: Trial) -> Judgement:
 
 
 def _misread_keys(trial: Trial) -> tuple[Any, Any]:
-    """Keys read that the tile did not select, and selected ones that were not read: [rows, heads, keys]."""
+    """Unselected keys that were read, and selected keys that were not read: [rows, heads, keys]."""
     import numpy as np
 
     w = reading(trial.workload)
@@ -95,7 +95,7 @@ def _misread_keys(trial: Trial) -> tuple[Any, Any]:
 
 
 def superset(trial: Trial, *, decides: bool = True) -> Judgement:
-    """Blocks score in a known order, without neighbours: what else is read was not selected."""
+    """Let blocks score in a known order, without neighbours: any other key that is read was not selected."""
     unselected, missing = _misread_keys(trial)
     extra = unselected.sum(axis=-1)
     figures = {
@@ -103,13 +103,13 @@ def superset(trial: Trial, *, decides: bool = True) -> Judgement:
         "extra_most": int(extra.max()),
         "missing": int(missing.sum()),
     }
-    text = f"up to {extra.max()} keys are read beside the selected ones, {missing.sum()} of those are not"
+    text = f"up to {extra.max()} unselected keys are read, {missing.sum()} selected keys are not read"
     wrong = decides and bool(extra.any() or missing.any())
     return Judgement(not wrong, figures, text if wrong else "")
 
 
 def forced_blocks(trial: Trial) -> Judgement:
-    """The first block, the query's own and the one before it are read, `selected` in all, each whole."""
+    """The first block, the query's own and the one before must be read, `selected` in total, each whole."""
     import numpy as np
 
     w = reading(trial.workload, selected=5)
@@ -131,7 +131,7 @@ def forced_blocks(trial: Trial) -> Judgement:
 
 
 def window_width(trial: Trial, *, more: int = 0, decides: bool = True) -> Judgement:
-    """Keys of nonzero weight in the window's branch: `window` of them, the query's own among them."""
+    """Count keys with nonzero weight in the window's branch: `window` of them, including the query's own."""
     import numpy as np
 
     figures: dict[str, float | int | str | None] = {}
@@ -144,14 +144,12 @@ def window_width(trial: Trial, *, more: int = 0, decides: bool = True) -> Judgem
         figures[f"keys_at_{window}"] = int(read.sum(axis=-1).max())
         if (read != expected[:, None]).any() and not reason:
             row = int(np.argmax((read != expected[:, None]).any(axis=(1, 2))))
-            reason = (
-                f"row {row} reads {read[row, 0].sum()} keys; with window {window} it is {expected[row].sum()}"
-            )
+            reason = f"row {row} reads {read[row, 0].sum()} keys; window {window} means {expected[row].sum()}"
     return Judgement(not (decides and reason), figures, reason if decides else "")
 
 
 def odd_blocks(trial: Trial) -> Judgement:
-    """13 blocks, in tiles of 4 and groups of 5: the last of each is not full, and holds the best score."""
+    """13 blocks, in tiles of 4 and groups of 5: the last of each is not full, and has the best score."""
     import numpy as np
 
     groups = {"compressed_block": 5, "compressed_selected": 1}
@@ -162,14 +160,14 @@ def odd_blocks(trial: Trial) -> Judgement:
     got = solve(trial, w, **ranked_inputs(w, range(BLOCKS, -1, -1)), v=values, gates=gates)[:, -1]
     unread = int((got[..., ::2] <= 0).any(axis=-1).sum())
     off = int((~(np.abs(got[..., 1::2] - 1) < SLACK)).any(axis=-1).sum())
-    text = f"the last block of 13 is not read by {unread} heads of branches, weights of {off} do not sum to 1"
+    text = f"{unread} heads of branches do not read the last block of 13, weights of {off} do not sum to 1"
     return Judgement(not unread + off, {"unread": unread, "off": off}, text if unread + off else "")
 
 
 def gqa(trial: Trial, *, alone: bool = True) -> Judgement:
-    """With a key head of its own for every query head, each a copy, the answer is the same.
+    """Give every query head its own copy of its key head: the answer must not change.
 
-    Where a key head's query heads select together (`alone` is false) all blocks are selected.
+    If a key head's query heads select together (`alone` is false), all blocks are selected.
     """
     worst = 0.0
     for heads, kv_heads in ((8, 2), (16, 1)):
@@ -180,11 +178,11 @@ def gqa(trial: Trial, *, alone: bool = True) -> Judgement:
         grouped = solve(trial, w, **inputs)
         ungrouped = solve(trial, replace(w, kv_heads=heads), **{**inputs, **apiece})
         worst = max(worst, relative_rms(grouped, ungrouped))
-    return _near(trial.workload, worst, "with its key head's copies")
+    return _near(trial.workload, worst, "with copies of its key head")
 
 
 def uniform_gates(trial: Trial) -> Judgement:
-    """Gates of 1/3 give what no gates do: the mean of the branches."""
+    """Gates of 1/3 give the same result as no gates: the mean of the branches."""
     w = probe(trial.workload)
     inputs = draw_inputs(w)
     one = solve(trial, w, **{**inputs, "gates": 1 / 3})
@@ -195,6 +193,6 @@ def uniform_gates(trial: Trial) -> Judgement:
 
 def _near(w: AttentionWorkload, distance: float, against: str) -> Judgement:
     bound = rms_bound(w)
-    text = f"off by {distance:.2e} relative RMS from the answer {against}; {bound:.0e} is allowed"
+    text = f"relative RMS {distance:.2e} from the answer {against}; {bound:.0e} is allowed"
     held = distance <= bound
     return Judgement(held, {"relative_rms": distance, "relative_rms_bound": bound}, "" if held else text)

@@ -1,7 +1,8 @@
-"""What was objected to native sparse attention (MSLK #296 and others), as checks that a variant can fail.
+"""The family's checks: objections to native sparse attention (MSLK #296 and others).
 
-The contracts hold a variant to its reference on the seeded inputs; here the inputs are made for the trap.
-Where a semantics is defined with it, as MSLK's are, the check is a property: its size is told.
+The contracts compare an implementation with its reference on the seeded inputs. The checks use inputs made
+for one fault each. If a semantics includes the fault by definition, as MSLK's do, the check only reports its
+size.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MSLK = (*FORMULA, *UPSTREAM)
 PAPER = ("nsa_paper",)
 NSA = (*MSLK, *PAPER)
 EVERY = ("dense", *NSA)
-PULLBACK = 1024  # tokens: a forward of copies tells who reads whom, in seq² time
+PULLBACK = 1024  # tokens: a forward of copies shows who reads which keys, in seq² time
 
 
 def _is_packed(w: AttentionWorkload) -> bool:
@@ -62,14 +63,14 @@ def _is_short_pullback(w: AttentionWorkload) -> bool:
 CHECKS = (
     Check(
         "causality",
-        "a token must change no row before it; sglang's masks let blocks in too early (sglang-jax #1607)",
+        "a token must not change rows before it; sglang's masks opened blocks too early (sglang-jax #1607)",
         causality,
         semantics=("dense", *PAPER, "nsa_fla", "dsa"),
         when=lambda w: short(w) and w.causal,
     ),
     Check(
         "causal_leak",
-        "the mean of a query's own block holds tokens after it (MSLK #296)",
+        "the mean of a query's own block includes tokens after it (MSLK #296)",
         causal_leak,
         semantics=MSLK,
         when=single,
@@ -77,21 +78,21 @@ CHECKS = (
     ),
     Check(
         "causality_by_block",
-        "a mask that counts blocks where it should count tokens lets in all means (MSLK #296)",
+        "a mask that counts blocks instead of tokens lets all means in (MSLK #296)",
         causality_by_block,
         semantics=MSLK,
         when=single,
     ),
     Check(
         "causality_by_tile",
-        "queries of a tile are averaged to select; earlier tiles must not be in that mean (MSLK #296)",
+        "a tile selects by the mean of its queries, which must exclude later tiles (MSLK #296)",
         causality_by_tile,
         semantics=MSLK,
         when=_tiles,
     ),
     Check(
         "selection_leak",
-        "a tile selects by the mean of its queries, so a later one steers an earlier one (MSLK #296)",
+        "a tile selects by the mean of its queries, so later ones affect earlier ones (MSLK #296)",
         selection_leak,
         semantics=MSLK,
         when=_chooses,
@@ -99,14 +100,14 @@ CHECKS = (
     ),
     Check(
         "finite_sentinel",
-        "a finite number for a hidden score is beaten by scores below it; only −inf is not (lattice #6)",
+        "scores can be lower than a finite number used for hidden scores, but not than −inf (lattice #6)",
         finite_sentinel,
         semantics=NSA,
         when=single,
     ),
     Check(
         "finite_sentinel_dense",
-        "a finite number for a hidden score is beaten by scores below it; only −inf is not (lattice #6)",
+        "scores can be lower than a finite number used for hidden scores, but not than −inf (lattice #6)",
         partial(finite_sentinel, dense=True),
         semantics=("dense",),
         when=single,
@@ -143,14 +144,14 @@ CHECKS = (
     ),
     Check(
         "no_superset",
-        "kernels of whole blocks of 128 attend beside the selected ones (MSLK #296)",
+        "kernels with blocks of 128 also attend to keys next to the selected ones (MSLK #296)",
         superset,
         semantics=FORMULA,
         when=single,
     ),
     Check(
         "superset_report",
-        "kernels of whole blocks of 128 attend beside the selected ones (MSLK #296)",
+        "kernels with blocks of 128 also attend to keys next to the selected ones (MSLK #296)",
         partial(superset, decides=False),
         semantics=UPSTREAM,
         when=single,
@@ -158,21 +159,21 @@ CHECKS = (
     ),
     Check(
         "forced_blocks",
-        "MSLK forces no block: the paper's first and local ones leave no query without a key (MSLK #296)",
+        "MSLK forces no block; the paper's forced blocks leave no query without a key (MSLK #296)",
         forced_blocks,
         semantics=PAPER,
         when=single,
     ),
     Check(
         "window_width",
-        "FlashAttention's window of w keeps w + 1 keys, the query's own among them (MSLK #296)",
+        "FlashAttention's window of w has w + 1 keys, including the query's own (MSLK #296)",
         window_width,
         semantics=(*FORMULA, *PAPER),
         when=single,
     ),
     Check(
         "window_report",
-        "FlashAttention's window of w keeps w + 1 keys, the query's own among them (MSLK #296)",
+        "FlashAttention's window of w has w + 1 keys, including the query's own (MSLK #296)",
         partial(window_width, decides=False),
         semantics=UPSTREAM,
         when=single,
@@ -180,42 +181,42 @@ CHECKS = (
     ),
     Check(
         "odd_blocks",
-        "groups rounded down lose the last one, or fail; a tail tile is scored by nobody (MSLK #296)",
+        "rounding down the number of groups or tiles loses the last one, or fails (MSLK #296)",
         odd_blocks,
         semantics=NSA,
         when=single,
     ),
     Check(
         "gqa",
-        "grouped heads with sparse blocks were not supported, though they were measured (MSLK #296)",
+        "grouped heads with sparse blocks were unsupported, though they were measured (MSLK #296)",
         gqa,
         semantics=("dense", *MSLK),
         when=single,
     ),
     Check(
         "gqa_paper",
-        "grouped heads with sparse blocks were not supported, though they were measured (MSLK #296)",
+        "grouped heads with sparse blocks were unsupported, though they were measured (MSLK #296)",
         partial(gqa, alone=False),
         semantics=PAPER,
         when=single,
     ),
     Check(
         "uniform_gates",
-        "without gates a branch counts a third; upstream holds that to 0.05 (MSLK #296)",
+        "without gates a branch counts a third; upstream tests that to 0.05 (MSLK #296)",
         uniform_gates,
         semantics=NSA,
         when=single,
     ),
     Check(
         "varlen_equals_per_sequence",
-        "floor(N / 256) tiles were scored, and lengths drawn in multiples of 256 (MSLK #296)",
+        "only floor(N / 256) tiles were scored, and tests drew lengths in multiples of 256 (MSLK #296)",
         varlen_equals_per_sequence,
         semantics=EVERY,
         when=_is_packed,
     ),
     Check(
         "varlen_gradients_apart",
-        "a packed backward was only asked for finite gradients (MSLK #296); an old one gives NaN"
+        "a packed backward was tested only for finite gradients (MSLK #296); an old one gives NaN"
         " (fla's native-sparse-attention)",
         varlen_gradients_apart,
         semantics=EVERY,
@@ -224,7 +225,7 @@ CHECKS = (
     ),
     Check(
         "branch_grad_nonzero",
-        "a backward walked the partial blocks' list where the full ones' held them: no gradient (MSLK #296)",
+        "a backward used the list of partial blocks instead of full blocks: no gradient (MSLK #296)",
         branch_grad_nonzero,
         semantics=NSA,
         inputs=("gates",),
@@ -242,7 +243,7 @@ CHECKS = (
     ),
     Check(
         "gradient_reaches_dense",
-        "a key that is read and gets no gradient is never learned (flash-attention #2623)",
+        "a key that is read but gets no gradient is never learned (flash-attention #2623)",
         gradient_reaches_dense,
         semantics=("dense",),
         when=_is_short_pullback,

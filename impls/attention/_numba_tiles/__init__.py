@@ -1,1 +1,1 @@
-"""MSLK's native sparse attention by tiles, in machine code of numba's."""
+"""MSLK's native sparse attention by tiles, compiled by numba."""

@@ -1,8 +1,8 @@
-"""Machine code of numba's for tiles of queries: a thread takes one through all branches.
+"""Kernel for tiles of queries, compiled by numba: a thread takes a tile through all branches.
 
-Products are BLAS's. Scores lie with a row for each key: a product writes it in one piece, and every step of
-the softmax runs over all queries at once, as vector instructions. Nothing is summed in another order than
-written: only multiplications and additions are contracted.
+Products are BLAS's. Scores are stored with a row for each key: a product writes it contiguously, and every
+step of the softmax runs over all queries at once, as vector instructions. Sums keep the written order: the
+compiler may only contract multiplications and additions.
 """
 
 from math import sqrt
@@ -11,13 +11,13 @@ import numba
 import numpy as np
 
 LOG2_E = np.float32(1.4426950408889634)
-# 2^f for f in [-1/2, 1/2] by its Taylor series, ln(2)ⁿ/n!, n = 6 … 1: what is left out is below 2⁻²³.
+# 2^f for f in [-1/2, 1/2] by its Taylor series, ln(2)ⁿ/n!, n = 6 … 1: the remainder is below 2⁻²³.
 C6, C5, C4 = np.float32(1.5403530e-4), np.float32(1.3333558e-3), np.float32(9.6181291e-3)
 C3, C2, C1 = np.float32(5.5504109e-2), np.float32(0.24022651), np.float32(0.69314718)
-ROUND = np.float32(1.5 * 2**23)  # a float to which it is added has its nearest whole number in the low bits
-LEAST = np.float32(-127)  # a power of it has exponent bits 0, and is 0
-HIDDEN = np.float32(-3e38)  # the score of a key that a query may not see; infinities less each other are NaN
-FEW_SCORES = 1 << 18  # in f32 1 MiB, what a core's own cache holds
+ROUND = np.float32(1.5 * 2**23)  # a float plus this has its nearest whole number in the low bits
+LEAST = np.float32(-127)  # a power with this exponent has exponent bits 0, and is 0
+HIDDEN = np.float32(-3e38)  # the score of a key that a query may not see; −inf − (−inf) would be NaN
+FEW_SCORES = 1 << 18  # in f32 1 MiB, the size of a core's own cache
 FEWEST_ROWS = 64  # queries of a product: with fewer it is slow
 WINDOW_ROWS = 64  # queries that read a window together: with more of them more keys are hidden
 
@@ -26,13 +26,13 @@ _compiled = numba.njit(nogil=True, cache=True, fastmath={"contract"}, error_mode
 
 @_compiled
 def rows_at_once(keys, tile):
-    """How many queries' scores over so many keys fit a core's cache."""
+    """How many queries' scores for so many keys fit a core's cache."""
     return min(tile, max(FEWEST_ROWS, FEW_SCORES // max(keys, 1) // FEWEST_ROWS * FEWEST_ROWS))
 
 
 @_compiled
 def scratch_size(width, tile, chosen, blocks, window):
-    """(Keys that are gathered at most, f32 numbers that a thread needs) for `chosen` selected tokens."""
+    """(Keys gathered at most, f32 numbers that a thread needs) for `chosen` selected tokens."""
     keys = max(chosen, 1)
     scores = max(tile * keys, rows_at_once(blocks, tile) * blocks, WINDOW_ROWS * (window + WINDOW_ROWS))
     return keys, scores + 2 * keys * width + 2 * tile * (width + 1)
@@ -42,7 +42,7 @@ def scratch_size(width, tile, chosen, blocks, window):
 def attend_range(
     q, k, v, mean_k, mean_v, picks, gates, result, scratch, first_tile, last_tile, tile, block, window
 ):
-    """The gated sum of some tiles, counted from each head's last one, into `result`.
+    """Write the gated sum of some tiles, counted from each head's last one, into `result`.
 
     q and `result` are [b, seq, heads, d], k, v and means [b·kv_heads, n, d], picks [b·heads, tiles, count]
     with −1 for none, gates [b, seq, heads, 3], `scratch` a thread's own numbers, of `scratch_size`.
@@ -86,7 +86,7 @@ def attend_range(
 
 @_compiled
 def _add_branch(into, queries, shares, first, last, pairs, positions, reach, scratch):
-    """Adds softmax(q·k/√d)·v times its share to queries first … last, which see `reach` positions."""
+    """Add softmax(q·k/√d)·v times its share to queries first … last, which see `reach` positions."""
     keys, values = pairs
     rows, count, width = last - first, len(keys), queries.shape[1]
     scores = scratch[: count * rows].reshape(count, rows)
@@ -115,7 +115,7 @@ def _add_branch(into, queries, shares, first, last, pairs, positions, reach, scr
 
 @_compiled
 def _take_softmax(scores, highest, total, scale):
-    """Scores [keys, queries] to 2^(scale·(s − max)) in place, and their sums over keys into `total`."""
+    """Turn scores [keys, queries] into 2^(scale·(s − max)) in place; write sums over keys into `total`."""
     count, rows = scores.shape
     highest[:], total[:] = HIDDEN, 0
     for j in range(count):
@@ -125,8 +125,8 @@ def _take_softmax(scores, highest, total, scale):
     for j in range(count):
         row = scores[j]
         for i in range(rows):
-            # The difference first: it is exact where it matters, and never above 0, which a product that
-            # is contracted with a subtraction can be.
+            # The difference first: it is exact where it matters, and never above 0. A product contracted with
+            # a subtraction could be above 0.
             power = _power_of_two((row[i] - highest[i]) * scale)
             row[i] = power
             total[i] += power
@@ -134,7 +134,7 @@ def _take_softmax(scores, highest, total, scale):
 
 @_compiled
 def _power_of_two(x):
-    """2^x for x ≤ 0 in f32, 0 below −126.5, NaN for NaN, without a branch."""
+    """2^x for x ≤ 0 in f32, 0 below −126.5, NaN for NaN, without a conditional branch."""
     x = LEAST if x < LEAST else x  # noqa: FURB136 - numba's max may drop a NaN
     shifted = x + ROUND
     f = x - (shifted - ROUND)

@@ -1,7 +1,7 @@
-"""MSLK's native sparse attention by tiles: means and selection are torch's, the branches one operator.
+"""MSLK's native sparse attention by tiles: torch computes means and selection, one operator the branches.
 
-A thread takes a tile of one head's queries and makes all three branches and their gated sum: no operator
-waits for the other threads in between, no mask is written, and no more keys are gathered than it reads.
+A thread takes a tile of one head's queries and computes all three branches and their gated sum. No operator
+waits for other threads in between, no mask is written, and only keys that are read are gathered.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TILES_IN_TURN = 4  # that a thread takes at once
 
 
 def attention(w: AttentionWorkload) -> Callable[..., Any]:
-    """`nsa(q, k, v, gates)`, or of packed sequences each."""
+    """`nsa(q, k, v, gates)`, or the same for each packed sequence."""
     if not w.varlen:
         return _alone(w)
 
@@ -44,9 +44,7 @@ def _alone(w: AttentionWorkload) -> Callable[..., Any]:
 
     def nsa(q: Any, k: Any, v: Any, gates: Any = None) -> Any:
         if q.device.type != "cpu":
-            raise Unsupported(
-                f"this is machine code of the CPU's, not {q.device.type}'s; use attention/nsa_mslk"
-            )
+            raise Unsupported(f"it is compiled for the CPU, not {q.device.type}; use attention/nsa_mslk")
         if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, gates)):
             raise Unsupported("it has no backward; use mode fwd or attention/nsa_mslk")
         with stage("compress"):
@@ -90,7 +88,7 @@ def attend_tiles(
     block: int,
     window: int,
 ) -> torch.Tensor:
-    """The gated sum, as an operator of torch's: a trace over fake tensors knows its result and its FLOPs."""
+    """The gated sum as a torch operator, so that a trace with fake tensors knows its result and its FLOPs."""
     result = torch.empty_like(q)
     arrays = (x.numpy() for x in (q, k, v, mean_k, mean_v, picks, gates, result))
     attend: Any = partial(attend_range, *arrays)
@@ -98,10 +96,10 @@ def attend_tiles(
     turns = iter(range(0, tiles, TILES_IN_TURN))
 
     def take_turns(place: Any) -> None:
-        for first in turns:  # whoever is done takes the next: no thread waits for a slower one
+        for first in turns:  # a thread that is done takes the next tile: none waits for a slower one
             attend(place, first, min(first + TILES_IN_TURN, tiles), tile, block, window)
 
-    # BLAS on one thread: else it would share each product among all of them.
+    # BLAS on one thread: otherwise it would split each product among all of them.
     with _blas().limit(limits=1), ThreadPoolExecutor(len(scratch)) as pool:
         list(pool.map(take_turns, scratch.numpy()))
     return result
@@ -129,7 +127,7 @@ def _flops(q: Any, *others: Any, **_: Any) -> int:
 
 @cache
 def _blas() -> Any:
-    """The BLAS libraries of this process, scipy's among them: numba calls that one for products."""
+    """The BLAS libraries of this process, including scipy's: numba calls that one for products."""
     import scipy.linalg  # pyright: ignore[reportUnusedImport] # noqa: F401 - loaded, so that it is found
     from threadpoolctl import ThreadpoolController
 

@@ -1,1 +1,1 @@
-"""What is right, plainly and in high precision, for each semantics."""
+"""Reference implementations of each semantics, plain and in high precision."""

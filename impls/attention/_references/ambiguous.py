@@ -1,12 +1,11 @@
-"""Where rounding alone may decide which blocks are selected.
+"""Marks rows for which rounding alone may decide which blocks are selected.
 
-Rounding errors are taken as independent, of mean zero and at most u = 2^-24 (2^-53 in f64), the
-model of Higham & Mary (SIAM J. Sci. Comput. 41, 2019), with scores computed in f32 from exact
-inputs in any order of summation. A partial sum of n terms x, in whatever order, is about |Σx| + ‖x‖₂
-at most, so a sum has an error of standard deviation √n u (|Σx| + ‖x‖₂). That enters the mean query,
-the mean key and their product; the worst case instead of the typical one would be some thousand
-times wider, and mark most rows of a long sequence. Two scores closer than 6 standard deviations of
-each may change places.
+Rounding errors are taken as independent, of mean zero and at most u = 2^-24 (2^-53 in f64), the model of
+Higham & Mary (SIAM J. Sci. Comput. 41, 2019), with scores computed in f32 from exact inputs in any order of
+summation. A partial sum of n terms x, in any order, is at most about |Σx| + ‖x‖₂, so a sum has an error of
+standard deviation √n u (|Σx| + ‖x‖₂). That enters the mean query, the mean key and their product. The worst
+case instead of the typical one would be some thousand times wider, and mark most rows of a long sequence. Two
+scores closer than 6 standard deviations of each may change order.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ OTHER_ROUNDINGS = 4  # the scale, two divisions by a count, storing the score
 
 
 def ambiguous(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = False) -> Callable[..., Any]:
-    """Builds a function of (q, k) that marks, [b, rows, heads], the rows of tiles with such a near tie."""
+    """Build a function of (q, k) that marks, [b, rows, heads], the rows of tiles with a near tie."""
     import torch
 
     refuse(w)
@@ -57,9 +56,9 @@ def mean_keys(w: AttentionWorkload, k: Any) -> tuple[Any, Any]:
 def near_ties(
     w: AttentionWorkload, q: Any, means: Any, mean_error: Any, tiles: Any, *, sparse_compressed: bool = False
 ) -> Any:
-    """[b, heads, tiles]: true where the last picked and the first refused block are too close.
+    """[b, heads, tiles]: true if the last picked and the first rejected block are too close.
 
-    `mean_error` is the mean keys' own, in units of u; 0 where they are given.
+    `mean_error` is that of the mean keys, in units of u; 0 if they are given.
     """
     import torch
 
@@ -101,7 +100,7 @@ def _sum_error(x: Any, axis: int) -> Any:
 
 
 def _gap(scores: Any, count: int) -> Any:
-    """Between the `count`-th highest score and the next; infinite or NaN where nothing finite is refused."""
+    """Gap from the `count`-th highest score to the next; infinite or NaN if no finite score is rejected."""
     import torch
 
     if scores.shape[-1] <= count:

@@ -1,11 +1,11 @@
-"""The answers in double precision, row block by row block: whatever is attended stands in a mask.
+"""References in double precision, row block by row block, with a mask of what is attended to.
 
-Each semantics is the formula over all keys of a row, with −inf where a key is not visible. Nothing
-is gathered and no tile is skipped, so this shares no code and no trick with the implementations.
+Each semantics is the formula over all keys of a row, with −inf for keys that are not visible. Nothing is
+gathered and no tile is skipped, so this shares no code and no shortcut with the implementations.
 
-Of packed sequences each stands alone: its tiles and blocks begin at its start. Its last block has
-the tokens that are left, and its mean is theirs: no other rule leaves every token in every branch
-and adds none. A sequence then has one answer, whatever it is packed with.
+Packed sequences are independent: tiles and blocks of each begin at its start. Its last block has the
+remaining tokens, and its mean is over those: no other rule leaves every token in every branch and adds none.
+The answer for a sequence therefore does not depend on what it is packed with.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCORES = 1 << 23  # scores of a block of rows: 64 MiB in f64
 
 
 def dense(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
-    """softmax(q·k/√d) over visible keys: those not after the query, if causal, of its own segment."""
+    """softmax(q·k/√d) over visible keys: those of the query's segment, up to the query if causal."""
     import torch
 
     def answer(q, k, v, cu_seqlens=None):
@@ -46,9 +46,9 @@ def dense(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
 def nsa(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = False) -> Callable[..., Any]:
     """The gated sum of three softmaxes: over block means, selected blocks and the sliding window.
 
-    Query t sees the mean of block j iff j·l ≤ t, which lets in the block that t stands in, with
-    what follows t in it: that leak belongs to the semantics. Of the selected blocks and of the
-    window it sees no key after itself. A branch in which it sees nothing gives 0.
+    Query t sees the mean of block j iff j·l ≤ t, which includes its own block and so tokens after t: that
+    leak is part of the semantics. In the selected blocks and in the window it sees no key after itself. A
+    branch in which it sees nothing gives 0.
     """
     import torch
 
@@ -121,22 +121,22 @@ def refuse(w: AttentionWorkload) -> None:
     """Raise :class:`Unsupported` for what the sparse semantics do not define, naming the field."""
     in_stage(w, "attention")
     if not w.causal:
-        raise Unsupported("causal=false: sparse selection is defined for causal attention; use dense")
+        raise Unsupported("causal=false: sparse selection is defined only for causal attention; use dense")
     if not w.varlen and w.seq % w.block:
-        raise Unsupported(f"seq {w.seq} is no multiple of block {w.block}; choose one that is")
+        raise Unsupported(f"seq {w.seq} is not a multiple of block {w.block}; choose a multiple")
 
 
 def block_scores(w: AttentionWorkload, q: Any, k: Any) -> Callable[[Any], Any]:
-    """A function of tile numbers [n] that gives every block's score [b, heads, n, blocks].
+    """A function of tile numbers [n] that returns every block's score [b, heads, n, blocks].
 
-    A tile's queries are averaged, scaled and multiplied with the mean keys, for every query head.
-    Blocks that start after the tile's end score −inf.
+    A tile's queries are averaged, scaled and multiplied with the mean keys, for every query head. Blocks that
+    start after the tile's end score −inf.
     """
     return means_scores(w, q, block_means(k, w.block))
 
 
 def means_scores(w: AttentionWorkload, q: Any, mean_k: Any) -> Callable[[Any], Any]:
-    """As `block_scores`, of mean keys."""
+    """Like `block_scores`, with given mean keys."""
     import torch
 
     starts = torch.arange(mean_k.shape[1], device=q.device) * w.block
@@ -152,9 +152,9 @@ def means_scores(w: AttentionWorkload, q: Any, mean_k: Any) -> Callable[[Any], A
 def group_scores(w: AttentionWorkload, scores: Any) -> Any:
     """Mean score of each group of block means, [b, heads, n, groups]; −inf if it starts after the tile.
 
-    In upstream a group's mean includes its blocks beyond the tile, a leak of selection; and where
-    the last group is incomplete, upstream fails. Here the mean is over the blocks that the tile may
-    read: nothing later than the tile decides.
+    In upstream a group's mean includes its blocks beyond the tile, a leak of selection, and an incomplete
+    last group fails. Here the mean is over the blocks that the tile may read: nothing later than the tile
+    decides.
     """
     import torch
 
@@ -174,7 +174,7 @@ def mark_picks(scores: Any, count: int) -> Any:
 
 
 def _spread(blocks: Any, size: int, length: int) -> Any:
-    """A choice of blocks as one of their elements."""
+    """A choice of blocks as a choice of their elements."""
     return blocks.repeat_interleave(size, -1)[..., :length]
 
 
@@ -213,7 +213,7 @@ def by_blocks(block: Any, w: AttentionWorkload, rows: Any, q: Any, *others: Any)
 
 
 def compute_block(block: Any, *arguments: Any) -> Any:
-    """`block(*arguments)`; where a backward follows, nothing is kept for it but the arguments."""
+    """`block(*arguments)`; if a backward follows, only the arguments are stored for it."""
     import torch
 
     if not torch.is_grad_enabled():  # checkpoint's first call imports torch.compile, for more than a second

@@ -1,16 +1,16 @@
 """DeepSeek sparse attention in double precision (DeepSeek-V3.2-Exp): a lightning indexer picks tokens.
 
     score     I[t, s] = Σ over indexer heads of w[t, h] · ReLU(q[t, h]·k[s]) / √(indexer heads · dim)
-    picked    of the tokens s ≤ t the `topk` of highest score; all of them where there are no more
+    picked    the `topk` tokens s ≤ t of highest score; all tokens s ≤ t if there are no more
     result    softmax attention over the picked tokens
 
-One choice per query, shared by all heads. The choice has no gradient: the indexer's inputs get zeros
-(it is trained by a loss of its own). Gates, blocks and windows mean nothing here; scores are in f32
-or better, whatever the inputs' dtype. Which of equal scores are picked is left open: those rows are
-not judged. With few indexer heads there are some, since a token that no head likes scores exactly 0.
+There is one choice per query, shared by all heads. The choice has no gradient: the indexer's inputs get zeros
+(it is trained by its own loss). Gates, blocks and windows are not used. Scores are in f32 or better, whatever
+the inputs' dtype. Which of equal scores are picked is left open: those rows are not judged. With few indexer
+heads there are some, since a token without a positive product in any head scores exactly 0.
 
-Rounding: the model of `ambiguous.py`, through the product, the ReLU, which adds no error, and the sum
-over heads.
+Rounding: the model of `ambiguous.py`, through the product, the ReLU, which adds no error, and the sum over
+heads.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OTHER_ROUNDINGS = 4  # the weight, its scale, their product, storing the score
 
 
 def dsa(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
-    """Attention over the picked tokens alone."""
+    """Attention over only the picked tokens."""
     refuse_dsa(w)
 
     def answer(q, k, v, index_q, index_k, index_w):
@@ -46,7 +46,7 @@ def dsa(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def ambiguous_dsa(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
-    """Marks, [b, rows], where the last picked and the first refused token may change places."""
+    """Marks, [b, rows], queries whose last picked and first rejected token may change order."""
     refuse_dsa(w)
 
     def marks(index_q, index_k, index_w):
@@ -56,7 +56,7 @@ def ambiguous_dsa(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
                 return scores.new_zeros(scores.shape[:2]).bool()
             highest = scores.topk(w.topk + 1, -1)
             gap = highest.values[..., -2] - highest.values[..., -1]
-            # only a token of about the last one's score can change places with it
+            # only a token with about the last one's score can change places with it
             error = _deviations(w, t, index_q, index_k, index_w, highest.indices[..., -2:])
             return (gap <= 2 * DEVIATIONS * error.amax(-1)) & highest.values[..., -1].isfinite()
 
@@ -69,9 +69,7 @@ def refuse_dsa(w: AttentionWorkload) -> None:
     """Raise :class:`Unsupported` for what the indexer does not define, naming the field."""
     in_stage(w, "attention")
     if not w.indexer_heads:
-        raise Unsupported(
-            "indexer_heads=0: tokens are picked by an indexer; use 1 or more, or another answer"
-        )
+        raise Unsupported("indexer_heads=0: an indexer picks the tokens; use 1 or more, or another semantics")
     if not w.causal:
         raise Unsupported("causal=false: tokens are picked causally; use causal=true or attention/dense")
     if w.varlen:

@@ -1,9 +1,9 @@
-"""The lists of blocks that MSLK's attention kernel walks (#296), tile by tile, in plain numpy.
+"""Reference in numpy for the lists of blocks that MSLK's attention kernel reads (#296), tile by tile.
 
-Selection gives every tile `selected` numbers of blocks of `block` tokens, sorted; numbers of blocks
-that do not exist are 0, so that 0 may repeat. The kernel's blocks hold 128 tokens, whatever `block`
-is, and per tile it wants those that hold a picked one: each once, ascending, with their count, all
-in int32. What stands behind the count, and how much of it, is never read and never judged.
+Selection gives every tile `selected` numbers of blocks of `block` tokens, sorted. Numbers of blocks that do
+not exist are 0, so 0 may repeat. The kernel's blocks have 128 tokens, whatever `block` is. Per tile it needs
+those that include a picked block: each once, ascending, with their count, all in int32. Entries after the
+count are never read and never judged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def lists(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
-    """{"blocks": [b, heads, tiles, width], "counts": [b, heads, tiles]}; −1 behind a count."""
+    """{"blocks": [b, heads, tiles, width], "counts": [b, heads, tiles]}; −1 after a count."""
     import numpy as np
 
     def answer(picks):
@@ -52,7 +52,7 @@ def lists_cost(w: AttentionWorkload) -> Cost:
 
 
 def exact_lists(part: str = "blocks") -> Contract:
-    """int32, equal counts, and equal lists up to them."""
+    """Require int32, equal counts, and equal lists up to them."""
     equal = exact(partial(_up_to_counts, part))
 
     def judge(evidence: Evidence) -> Judgement:

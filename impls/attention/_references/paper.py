@@ -1,23 +1,23 @@
-"""Native sparse attention as its paper has it (arXiv 2502.11089), in double precision.
+"""Native sparse attention as in its paper (arXiv 2502.11089), in double precision.
 
-A workload's `block` is the selection block l'; compression blocks are `kernel` l long, one every `stride`
-d tokens, by default l'/2 and l'/4: with block 64, selected 16 and window 512 the paper's 64, 32, 16, 16 and
-512. The compression φ is the mean, without the paper's learned MLP and positions, and the three branches
-share keys and values: the inputs hold no weights. `tile` and `compressed_*` mean nothing here.
+A workload's `block` is the selection block l'. Compression blocks are `kernel` l long, one every `stride` d
+tokens, by default l'/2 and l'/4: with block 64, selected 16 and window 512 this is the paper's 64, 32, 16, 16
+and 512. The compression φ is the mean, without the paper's learned MLP and positions, and the three branches
+share keys and values, because the inputs have no weights. `tile` and `compressed_*` are not used.
 
     compressed  query t reads block i iff i·d + l − 1 ≤ t, with probabilities p[i]
     scores      block j: Σ p[i] · |block i ∩ block j| / d, summed over the query heads of a key head
     selected    the first `init_blocks` (1), `local_blocks` (2) up to the query's own, then the highest
-                scores: `selected` in all
+                scores: `selected` in total
     window      keys t − window + 1 … t
 
-Printed, the sum for scores runs to the left of block j, over tokens it does not hold; counting
-overlap is how implementations read it. Selections belong to a query and a key head. Only whole
-compression blocks exist; a query that sees none gets 0 from that branch.
+As printed, the sum for scores runs to the left of block j, over tokens it does not have; implementations
+count the overlap. Selections are per query and key head. Only whole compression blocks exist; a query that
+sees none gets 0 from that branch.
 
-fla's form (flash-linear-attention, `parallel_nsa`) is the same with l = d = l' = `block`: a block's
-score is its own probability. fla gives forced blocks the probability 1 where they come first here;
-that is one thing unless another block has all of a query's probability, to the last bit.
+fla's form (flash-linear-attention, `parallel_nsa`) is the same with l = d = l' = `block`: a block's score is
+its own probability. fla gives forced blocks the probability 1, while they come first here. The selection is
+the same unless another block has all of a query's probability, to the last bit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OTHER_ROUNDINGS = 4  # scaling, exponential, division, storing
 
 
 def paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[..., Any]:
-    """The gated sum of the three branches, a packed sequence at a time."""
+    """The gated sum of the three branches, one packed sequence at a time."""
     import torch
 
     refuse_paper(w, fla=fla)
@@ -63,7 +63,7 @@ def paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[...
 def weigh_branches(
     w: AttentionWorkload, t: Any, q: Any, k: Any, v: Any, shares: Any, means: Any, sizes: tuple[int, int]
 ) -> Any:
-    """The three branches of queries at positions `t`, in their gates' shares; `means` of keys and values."""
+    """The three branches of queries at positions `t`, times their gates; `means` of keys and values."""
     import torch
 
     tokens = torch.arange(k.shape[1], device=k.device)
@@ -82,11 +82,11 @@ def weigh_branches(
 
 
 def ambiguous_paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[..., Any]:
-    """Marks, [b, rows, heads], where rounding of scores in f32 may decide a selection.
+    """Marks, [b, rows, heads], queries for which rounding of scores in f32 may decide a selection.
 
-    The model of `ambiguous.py`: independent errors of at most u, in sums of n terms of standard
-    deviation √n u (|Σx| + ‖x‖₂). A logit's error is a probability's relative error. Marked is
-    where a block that was picked and one that was not may change places within 6 deviations each.
+    The model of `ambiguous.py`: independent errors of at most u, in sums of n terms of standard deviation √n
+    u (|Σx| + ‖x‖₂). A logit's error is a probability's relative error. A query is marked if a picked and a
+    rejected block may change order within 6 deviations each.
     """
     import torch
 
@@ -108,7 +108,7 @@ def ambiguous_paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Ca
 
 
 def near_ties(w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int, int], means: Any = None) -> Any:
-    """[b, kv_heads, rows]: whether a block that was picked and one that was not may change places."""
+    """[b, kv_heads, rows]: whether a picked and a rejected block may change order."""
     import torch
 
     masses, deviations = block_masses(w, t, q, k, sizes, means)
@@ -124,7 +124,7 @@ def block_masses(
 ) -> tuple[Any, Any]:
     """Scores of the selection blocks, [b, kv_heads, rows, blocks], and their errors' deviations.
 
-    Mean keys that are given, `means`, have no error.
+    Given mean keys, `means`, have no error.
     """
     import torch
 
@@ -152,7 +152,7 @@ def block_masses(
     terms = (products(q**2, keys**2) * scale).sqrt() + products(q, keys).abs() * scale
     variance = products(q**2, error_k**2) * scale + (w.head_dim**0.5 + OTHER_ROUNDINGS) ** 2 * terms**2
     relative = variance / w.head_dim + OTHER_ROUNDINGS**2
-    # a head's sum of exponentials errs by its terms and by adding them
+    # a head's sum of exponentials has the errors of its terms and of adding them
     total = ((p**2) * relative).sum(-1, keepdim=True) + 4 * p.shape[-1]
     mass = p @ weights
     squares = (p**2 * relative) @ weights**2 + mass**2 * (total + 4 * w.block)
@@ -164,7 +164,7 @@ def block_masses(
 
 
 def picked_paper(w: AttentionWorkload, masses: Any, t: Any) -> Any:
-    """True at the forced blocks and at the highest others, `selected` in all, none after the query's."""
+    """True at the forced blocks and at the highest others, `selected` in total, none after the query's."""
     import torch
 
     ranked = _rank(masses, w, t)
@@ -214,15 +214,15 @@ def refuse_paper(w: AttentionWorkload, *, fla: bool = False) -> None:
 
 
 def refuse_blocks(w: AttentionWorkload, *, fla: bool = False) -> None:
-    """As `refuse_paper`, of any stage."""
+    """Like `refuse_paper`, for any stage."""
     if not w.causal:
         raise Unsupported("causal=false: the paper's selection is causal; use causal=true or attention/dense")
     if fla and (w.kernel, w.stride, w.init_blocks, w.local_blocks) != (0, 0, 1, 2):
         raise Unsupported(
-            "fla compresses whole blocks and forces three; leave kernel, stride, init, local alone"
+            "fla compresses whole blocks and forces three; use the defaults of kernel, stride, init, local"
         )
     if w.block % 4 and not (fla or (w.kernel and w.stride)):
-        raise Unsupported(f"block {w.block} cannot be cut into strides of a quarter; use a multiple of 4")
+        raise Unsupported(f"block {w.block} cannot be split into strides of a quarter; use a multiple of 4")
     length, stride = lengths(w, fla=fla)
     if length % stride or w.block % stride or length > w.block:
         raise Unsupported(
@@ -231,6 +231,4 @@ def refuse_blocks(w: AttentionWorkload, *, fla: bool = False) -> None:
         )
     forced = w.init_blocks + w.local_blocks
     if w.selected < forced:
-        raise Unsupported(
-            f"selected {w.selected} cannot hold the {forced} forced blocks; use {forced} or more"
-        )
+        raise Unsupported(f"selected {w.selected} is less than {forced} forced blocks; use {forced} or more")

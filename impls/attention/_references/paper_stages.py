@@ -1,8 +1,8 @@
-"""The paper's form by parts, in double precision: blocks that are given, and the last tokens of a sequence.
+"""Parts of the paper's form in double precision: given blocks, and the last tokens of a sequence.
 
-A decode's query is the last token's, whose key is in the cache already. The cache's block means are inputs,
-rounded like all of it, and are what the query scores: a sum over the cache in every call would be the work
-that a cache saves.
+A decode's query is the last token's, whose key is already in the cache. The cache's block means are inputs,
+rounded like the rest of it, and the query scores those. Summing over the cache in every call would be the
+work that a cache saves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .paper import lengths, near_ties, per_query_head, refuse_blocks, weigh_bran
 
 
 def given_blocks(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
-    """Attention to the tokens of the picked blocks that are not after the query; a block counts once."""
+    """Attention to the tokens of the picked blocks up to the query; a block counts once."""
     import torch
 
     def answer(q, k, v, picks):
@@ -37,7 +37,7 @@ def given_blocks(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def newest(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
-    """Attention of the last tokens, of a decode's one or a chunk's, to all keys up to their own."""
+    """Attention of the last tokens (one in a decode, several in a chunk) to all keys up to their own."""
     import torch
 
     def answer(q, k, v):
@@ -52,13 +52,13 @@ def newest(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def refuse_newest_paper(w: AttentionWorkload) -> None:
-    """As `refuse_paper`, of one query and a cache."""
+    """Like `refuse_paper`, for one query and a cache."""
     in_stage(w, "decode")
     refuse_blocks(w)
 
 
 def newest_paper(w: AttentionWorkload, _: Any) -> Callable[..., Any]:
-    """The last token's three branches, its compressed one over the means that are given."""
+    """The last token's three branches; the compressed branch uses the given means."""
     import torch
 
     sizes = lengths(w, fla=False)
@@ -71,7 +71,7 @@ def newest_paper(w: AttentionWorkload, _: Any) -> Callable[..., Any]:
 
 
 def ambiguous_newest(w: AttentionWorkload, _: Any) -> Callable[..., Any]:
-    """Marks, [b, 1, heads], where rounding of scores in f32 may decide the selection."""
+    """Marks, [b, 1, heads], queries for which rounding of scores in f32 may decide the selection."""
     import torch
 
     sizes = lengths(w, fla=False)

@@ -1,4 +1,4 @@
-"""The answers of single stages in double precision: block means, selection, lists turned round, gated sum."""
+"""References for single stages in double precision: block means, selection, transposed lists, gated sum."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def select(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
 
 
 def ambiguous_picks(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
-    """Marks [b, heads, tiles] where rounding alone may decide what is picked last."""
+    """Marks [b, heads, tiles] for which rounding alone may decide what is picked last."""
 
     def marks(q, means):
         import torch
@@ -57,7 +57,7 @@ def _tiles(w: AttentionWorkload, q: Any) -> Any:
 
 
 def equal_picks() -> Contract:
-    """The same blocks in any order: whoever reads them sorts them."""
+    """Require the same blocks in any order: their readers sort them."""
 
     def ascending(picks: Any) -> Any:
         import numpy as np
@@ -98,7 +98,7 @@ def _flat(x: Any, rest: int) -> Any:
 
 
 def gate(_: AttentionWorkload, rows: Any) -> Callable[..., Any]:
-    """Three branches weighted per query and head, or a third of each, added."""
+    """Three branches weighted per query and head, or a third of each, summed."""
 
     def answer(compressed, selected, window, gates=None):
         of_means, of_blocks, of_window = (1 / 3,) * 3 if gates is None else gates.unsqueeze(-1).unbind(3)

@@ -1,17 +1,17 @@
 """What MSLK's kernels compute for the published numbers, in double precision (#296, da093e1).
 
-Selection and compressed branch are those of `nsa_mslk`. Three things differ, all from the
-attention kernel (FA4) under them, whose blocks hold 128 tokens whatever `block` is:
+Selection and compressed branch are those of `nsa_mslk`. Three things differ, all due to the attention kernel
+(FA4) that they use, whose blocks have 128 tokens whatever `block` is:
 
-    whole blocks  every kernel block that holds a selected block is read, up to the query; of small
-                  blocks that share one, it is read once
-    duplicates    a pick that does not exist, where a tile sees fewer than `selected` blocks, is
-                  block 0; from block 128 on that is never merged, and counts in the softmax again
+    whole blocks  every kernel block that includes a selected block is read, up to the query; a kernel
+                  block that includes several selected blocks is read once
+    duplicates    if a tile sees fewer than `selected` blocks, a pick that does not exist is block 0; for
+                  block 128 or more these are never merged, and count in the softmax again
     window        `window` keys before the query and its own: one more
 
-A query that sees none of its tile's picks gives 0 from that branch, as such kernels do. Packed
-sequences follow `nsa_mslk`'s rule, each on its own and with every token in its last block: upstream
-has two, one that drops a tail and one that fills it with zeros, and so none to follow.
+A query that sees none of its tile's picks gets 0 from that branch, as in such kernels. Packed sequences
+follow `nsa_mslk`'s rule, each independent and with every token in its last block. Upstream has two rules, one
+that drops a tail and one that fills it with zeros, so there is no single rule to follow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .attention import attend, block_means, block_scores, by_blocks, per_sequenc
 
 
 def upstream(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
-    """The gated sum of three softmaxes, the second over keys that may count several times."""
+    """The gated sum of three softmaxes; in the second, keys may count several times."""
     import torch
 
     refuse_upstream(w)
@@ -59,7 +59,7 @@ def refuse_upstream(w: AttentionWorkload) -> None:
     """Raise :class:`Unsupported` for what upstream does not define, naming the field."""
     refuse(w)
     if w.block % KERNEL_BLOCK and KERNEL_BLOCK % w.block:
-        raise Unsupported(f"block {w.block} and the kernel's 128 share no edges; use a multiple or a divisor")
+        raise Unsupported(f"block {w.block}: the kernel's blocks have 128 tokens; use a divisor or multiple")
 
 
 def _times_read(w: AttentionWorkload, scores: Any) -> Any:
@@ -77,7 +77,7 @@ def _times_read(w: AttentionWorkload, scores: Any) -> Any:
 
 
 def _attend_often(q: Any, k: Any, v: Any, times: Any) -> Any:
-    """Softmax in which a key counts `times`: Σ times·exp(s)·v / Σ times·exp(s); 0 where all are 0."""
+    """Softmax in which a key counts `times`: Σ times·exp(s)·v / Σ times·exp(s); 0 if all are 0."""
     import torch
 
     some = (times > 0).any(-1, keepdim=True)

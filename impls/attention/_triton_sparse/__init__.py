@@ -1,1 +1,1 @@
-"""Kernels of native sparse attention in Triton, which the forms of `mslk/` and `paper/` put together."""
+"""Triton kernels of native sparse attention, which implementations in `mslk/` and `paper/` combine."""

@@ -1,4 +1,4 @@
-"""The launches of the backward's kernels."""
+"""Launches of the backward's kernels."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ Gradients = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]
 def differentiate(
     p: Plan, a: Arrays, kept: Kept, grad: torch.Tensor, tiles: Tiles, *, atomic: bool
 ) -> Gradients:
-    """The gradients of queries, keys, values and gates.
+    """Gradients of queries, keys, values and gates.
 
-    Of picked keys and values they are summed by transposed lists, or `atomic`ally, in the order that comes.
+    Gradients of picked keys and values are summed by transposed lists, or by `atomic` additions, in arbitrary
+    order.
     """
     count = a.sizes[2]
     sums = torch.empty_like(kept.logs)
@@ -51,7 +52,7 @@ def differentiate(
 def _of_queries(
     p: Plan, a: Arrays, given: Any, picked: list[torch.Tensor], tiles: Tiles, *, atomic: bool
 ) -> torch.Tensor:
-    """Queries' gradients: of all branches together where they share tiles, else of the selected one last."""
+    """Queries' gradients: all branches together if they share tiles, else the selected branch comes last."""
     q_grad = torch.empty_like(a.q)
     arrays = (*a[:6], *given, q_grad, *picked, *a.sizes, p)
     branches, at = p.branches, tiles.of_query

@@ -1,4 +1,4 @@
-"""The forward's kernels: the branches in one pass or apart, and their gated sum."""
+"""Kernels of the forward: the branches in one pass or separately, and their gated sum."""
 
 import triton
 import triton.language as tl
@@ -46,10 +46,11 @@ def attend(
     P: tl.constexpr, BRANCHES: tl.constexpr, SUM: tl.constexpr, KEEP: tl.constexpr,
     TILE: tl.constexpr, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """The branches that are asked for, of a tile of queries and the heads that share its keys.
+    """The requested branches, for a tile of queries and the heads that share its keys.
 
-    `SUM` stores the gated sum of all branches; those that are not asked for `parts` has of another launch.
-    `KEEP` stores in `parts` and `logs`, [branches, `count` rows], what these give and their logarithms.
+    `SUM` stores the gated sum of all branches; `parts` has the results of the other branches from another
+    launch. `KEEP` stores in `parts` and `logs`, [branches, `count` rows], the results of these branches and
+    their logarithms.
     """
     batch, unit, tile, first, last, rows, numbers, exist = tile_of(seq, TILE, GROUP, P, BM)
     query = load_rows(q, numbers, exist, P)

@@ -1,8 +1,9 @@
 """The tiles of the kernels by dtype and width, found by compiling from sm_80 to sm_100 (Triton 3.9).
 
-In half precision MSLK's form spills nothing up to heads of 128 (Triton 3.7: 8 bytes). Of the paper's, on
-sm_80, the compressed branch does, whose mean keys are three terms, and so do the queries' gradients of heads
-of 128; in f32 the branches in one pass and the keys' gradients do everywhere. `static` says how much.
+In half precision MSLK's form has no spills up to heads of 128 (Triton 3.7: 8 bytes). In the paper's form, on
+sm_80, the compressed branch spills, whose mean keys are three terms, and so do the queries' gradients for
+heads of 128. In f32 the branches in one pass and the keys' gradients spill everywhere. `static` prints how
+much.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from .plan import power_of_two
 
 
 class Tile(NamedTuple):
-    """Scores of `rows` by `keys` are held at a time, in a launch of so many warps and stages."""
+    """Scores of `rows` by `keys` exist at a time, in a launch with this many warps and stages."""
 
     rows: int
     keys: int
@@ -26,12 +27,12 @@ class Tile(NamedTuple):
         return {"BM": self.rows, "BN": self.keys, "num_warps": self.warps, "num_stages": self.stages}
 
     def holding(self, heads: int) -> Tile:
-        """The tile with a row for each of these heads, which read the same keys, at least."""
+        """The tile with at least one row for each of these heads, which read the same keys."""
         return self._replace(rows=max(self.rows, power_of_two(heads)))
 
 
 class Tiles(NamedTuple):
-    """Of each kernel; all branches in one program hold one result more than a branch apart.
+    """The tiles of each kernel; with all branches in one program there is one more result per tile.
 
     `attend_group` and `of_group` are for the heads that share one query's picks.
     """
@@ -78,7 +79,7 @@ SINGLE = Tiles(
 
 
 def tiles_of(dtype: str, width: int) -> Tiles:
-    """The tiles of a dtype and a head's width."""
+    """The tiles for a dtype and a head's width."""
     if dtype == "f32":
         return SINGLE
     return HALF if width <= 64 else WIDE_HALF

@@ -25,7 +25,7 @@ Form = Callable[[AttentionWorkload, Tiles], tuple[Plan, Attend]]
 
 
 def mslk_form(w: AttentionWorkload, *, fused: bool, atomic: bool) -> Callable[..., torch.Tensor]:
-    """`nsa(q, k, v, gates)`, or of packed sequences each, as MSLK means it."""
+    """`nsa(q, k, v, gates)` in MSLK's form, or the same for each packed sequence."""
 
     def form(w: AttentionWorkload, tiles: Tiles) -> tuple[Plan, Attend]:
         p = plan_mslk(w)
@@ -37,7 +37,7 @@ def mslk_form(w: AttentionWorkload, *, fused: bool, atomic: bool) -> Callable[..
 def paper_form(
     w: AttentionWorkload, length: int, stride: int, *, fused: bool, atomic: bool
 ) -> Callable[..., torch.Tensor]:
-    """`nsa(q, k, v, gates)`, or of packed sequences each, as the paper means it."""
+    """`nsa(q, k, v, gates)` in the paper's form, or the same for each packed sequence."""
 
     def form(w: AttentionWorkload, tiles: Tiles) -> tuple[Plan, Attend]:
         p = plan_paper(w, length, stride)
@@ -47,7 +47,7 @@ def paper_form(
 
 
 def given_blocks(w: AttentionWorkload, *, atomic: bool) -> Callable[..., torch.Tensor]:
-    """`attend(q, k, v, picks)`, the selected branch alone."""
+    """`attend(q, k, v, picks)`: only the selected branch."""
     tiles = _tiles(w)
     p = replace(plan_paper(w, w.block, w.block), share=ALONE, branches=FINE)
     attended = _differentiable(p, attend_given(p, tiles), tiles, atomic=atomic)
@@ -59,7 +59,7 @@ def given_blocks(w: AttentionWorkload, *, atomic: bool) -> Callable[..., torch.T
 
 
 def dsa_form(w: AttentionWorkload, *, atomic: bool) -> Callable[..., torch.Tensor]:
-    """`attend(q, k, v, index_q, index_k, index_w)`: the picked tokens alone."""
+    """`attend(q, k, v, index_q, index_k, index_w)`: only the picked tokens."""
     tiles = _tiles(w)
     p = plan_dsa(w)
     attended = _differentiable(p, attend_given(p, tiles), tiles, atomic=atomic)

@@ -1,7 +1,7 @@
-"""The backward's kernels. One program makes a sum, in one order: two runs give the same bits.
+"""Kernels of the backward. One program computes a sum, in one order: two runs give the same bits.
 
-Weights are computed again from the logarithms that the forward kept. What a branch's softmax takes off the
-cotangents of its weights is the product of its result and its cotangent, which is its gate's gradient, too.
+Weights are recomputed from the logarithms that the forward stored. What a branch's softmax subtracts from the
+cotangents of its weights is the product of its result and its cotangent, which is also its gate's gradient.
 """
 
 import triton
@@ -16,7 +16,7 @@ def branch_products(
     parts, grad, gates, gates_grad, sums, count,
     P: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """Σ result · cotangent of each branch and row: a gate's gradient; times the gate a softmax's `sums`."""
+    """Σ result · cotangent of each branch and row: a gate's gradient; times the gate, a softmax's `sums`."""
     numbers = tl.program_id(0).to(tl.int64) * BM + tl.arange(0, BM)
     exist = numbers < count
     given = load_rows(grad, numbers, exist, P).to(tl.float32)
@@ -36,7 +36,7 @@ def query_gradient_of_branch(
     of_query, query, given, share, log, product_sum, rows, first, last, k, v, k_sums, v_sums, base, picks,
     seq, means, KIND: tl.constexpr, ATOMIC: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """`of_query` and what one branch adds to it, but for the scale; `ATOMIC` adds to keys and values, too."""
+    """Add one branch to `of_query`, without the scale; `ATOMIC` also adds to keys and values."""
     begin, end = places_of(first, last, picks, seq, means, KIND, P)
     for place in range(begin, end, BN):
         keys, exist, seen = keys_at(place, end, rows, picks, seq, KIND, P, BN)
@@ -65,7 +65,7 @@ def query_gradients(
     P: tl.constexpr, BRANCHES: tl.constexpr, SUM: tl.constexpr, ATOMIC: tl.constexpr,
     TILE: tl.constexpr, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of a tile of queries by the branches asked for; `SUM` adds it to what there is."""
+    """The gradient of a tile of queries by the requested branches; `SUM` adds it to the existing values."""
     batch, unit, tile, first, last, rows, numbers, exist = tile_of(seq, TILE, GROUP, P, BM)
     query = load_rows(q, numbers, exist, P)
     given = load_rows(grad, numbers, exist, P)

@@ -1,4 +1,4 @@
-"""The backward's kernels of keys and values: a program has some, and visits the rows that read them."""
+"""Kernels of the backward for keys and values: a program has some, and visits the rows that read them."""
 
 import triton
 import triton.language as tl
@@ -12,9 +12,9 @@ def add_rows(
     of_key, of_value, key, value, places, numbers, rows, exist, q, grad, gates, logs, sums, count,
     BRANCH: tl.constexpr, P: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of keys, but for the scale, and of values, and what these rows add to them.
+    """Add these rows to the gradients of keys, without the scale, and of values.
 
-    A row sees a key whose place is no later; in the window none that is `window` before it.
+    A row sees a key whose place is not later; in the window it does not see keys `window` or more before it.
     """
     part = (BRANCH if P.branches == 7 else 0) * count
     query = load_rows(q, numbers, exist, P)
@@ -25,7 +25,7 @@ def add_rows(
     seen = exist[None, :] & (places[:, None] <= rows[None, :])
     if BRANCH == 2:
         seen = seen & (places[:, None] > rows[None, :] - P.window)
-    # Scores stand transposed, keys by queries, so that no weight needs to be.
+    # Scores are transposed, keys by queries, so that no weights need to be transposed.
     weights = tl.where(seen, tl.exp2(product(key, query) * P.scale2 - log[None, :]), 0.0)
     shared = (weights * share[None, :]).to(given.dtype)
     of_value = tl.dot(shared, given, of_value, input_precision="ieee", out_dtype=tl.float32)
@@ -39,7 +39,7 @@ def mean_gradients(
     q, means_k, means_v, gates, grad, logs, sums, of_means_k, of_means_v, seq, means, count,
     P: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of means, [batch, means, heads, width] in f32: what each query head adds to them."""
+    """The gradients of means, [batch, means, heads, width] in f32: each query head's contribution."""
     first = tl.program_id(0) * BN
     batch, head = (tl.program_id(1) // P.heads).to(tl.int64), tl.program_id(1) % P.heads
     mean = first + tl.arange(0, BN)
@@ -66,7 +66,7 @@ def add_readers(
     of_key, of_value, key, value, keys, begin, end, lists, batch, head, seq,
     q, grad, gates, logs, sums, count, P: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """As `add_rows`, of all rows that read the lists from `begin` to `end`."""
+    """Like `add_rows`, for all rows that read the lists from `begin` to `end`."""
     rows_of_list: tl.constexpr = P.tile * P.group
     base = batch * seq * P.heads + head * P.heads_of_key
     number = ((end - begin) * rows_of_list).to(tl.int32)
@@ -88,7 +88,7 @@ def further_gradients(
     q, k, v, gates, grad, logs, sums, lists, bounds, further, block_of, k_pieces, v_pieces,
     seq, entries, pieces, count, P: tl.constexpr, PIECE: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """What the rows of a further piece of a block's readers add to a part of its keys and values, in f32."""
+    """The contribution, in f32, of a further piece of a block's readers to a part of its keys and values."""
     parts: tl.constexpr = (P.block + BN - 1) // BN
     piece, within = tl.program_id(0) // parts, tl.program_id(0) % parts * BN + tl.arange(0, BN)
     batch, head = (tl.program_id(1) // P.kv_heads).to(tl.int64), tl.program_id(1) % P.kv_heads
@@ -122,8 +122,8 @@ def key_gradients(
 ):  # fmt: skip
     """The gradients of a part of a block's keys and values, from all branches.
 
-    What the rows that picked the block add is that of its first `PIECE` readers and what the further pieces
-    gave; with `ADD` it is in `k_sums` and `v_sums`, scaled.
+    The rows that picked the block contribute through its first `PIECE` readers, and through the results of
+    the further pieces, which with `ADD` are in `k_sums` and `v_sums`, scaled.
     """
     parts: tl.constexpr = (P.block + BN - 1) // BN
     block, within = tl.program_id(0) // parts, tl.program_id(0) % parts * BN + tl.arange(0, BN)

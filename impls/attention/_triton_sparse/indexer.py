@@ -1,4 +1,4 @@
-"""The kernel of DeepSeek's lightning indexer with its selection: a query's scores stay in its program."""
+"""Kernel of DeepSeek's lightning indexer with its selection: a query's scores stay in its program."""
 
 import triton
 import triton.language as tl
@@ -13,12 +13,12 @@ def pick_tokens(
     HEADS: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, COLUMNS: tl.constexpr,
     SCALE: tl.constexpr, TOPK: tl.constexpr, SLOTS: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """The `TOPK` tokens of highest score of one query, ascending, −1 behind them; `SLOTS` hold them.
+    """The `TOPK` tokens of highest score of one query, ascending, followed by −1; `SLOTS` entries.
 
-    The indexer's heads are the rows of a product. As many scores as there are slots are made, `BN` at a time,
-    before they are sorted: and that only if one of them is higher than the lowest that is kept.
+    The indexer's heads are the rows of a product. As many scores as there are slots are computed, `BN` at a
+    time, before they are sorted, and only if one of them is higher than the lowest stored one.
     """
-    row = tl.num_programs(0) - 1 - tl.program_id(0)  # the last queries have the most keys: they begin
+    row = tl.num_programs(0) - 1 - tl.program_id(0)  # the last queries have most keys and start first
     begin = tl.program_id(1).to(tl.int64) * seq
     member, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
     inside = (column < WIDTH)[None, :]

@@ -1,6 +1,6 @@
-"""Which keys a tile of queries meets in each branch, a block of keys at a time.
+"""Which keys a tile of queries sees in each branch, a block of keys at a time.
 
-Picked blocks are read where they lie: their tokens have the numbers that their place in the list gives.
+Picked blocks are read in place: the position of a block in the list gives its tokens' numbers.
 """
 
 import triton
@@ -30,7 +30,7 @@ def places_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexp
 
 @triton.jit
 def keys_at(place, end, rows, picks, seq, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
-    """(keys, which exist, which a row sees) of the places from `place` on; none sees what does not exist."""
+    """(keys, which exist, which a row sees) of the places from `place` on; rows see only keys that exist."""
     places = place + tl.arange(0, BN)
     keys = places
     exist = places < end
@@ -51,9 +51,9 @@ def keys_at(place, end, rows, picks, seq, KIND: tl.constexpr, P: tl.constexpr, B
 
 @triton.jit
 def product(a, b):
-    """A product with a transpose; where bf16 meets f32 an exact one: three terms of bf16 make up an f32.
+    """A product with a transpose; bf16 times f32 is exact: three terms of bf16 represent an f32.
 
-    Of f32 alone it is IEEE's, by the general arithmetic units: tensor cores would round to tf32.
+    For f32 times f32 it is IEEE's, by the general arithmetic units: tensor cores would round to tf32.
     """
     if a.dtype == tl.bfloat16 and b.dtype == tl.float32:
         high = b.to(tl.bfloat16)

@@ -1,4 +1,4 @@
-"""The launches of the forward's kernels, and what the backward's need of them."""
+"""Launches of the forward's kernels, and what the backward's launches share with them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ROWS = 32  # of a kernel without products
 
 
 class Arrays(NamedTuple):
-    """What the branches read: [b, seq, heads, width], means [b, means, kv_heads, width], picks, gates.
+    """Inputs of the branches: [b, seq, heads, width], means [b, means, kv_heads, width], picks, gates.
 
-    What a form has not is `q`, which its kernels leave alone.
+    Inputs that a form does not have are `q`, which its kernels do not read.
     """
 
     q: torch.Tensor
@@ -35,14 +35,14 @@ class Arrays(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What the branches gave, and the logarithms of their softmaxes' sums, [branches, b, seq, heads, …]."""
+    """Results of the branches, and the logarithms of their softmaxes' sums, [branches, b, seq, heads, …]."""
 
     parts: torch.Tensor
     logs: torch.Tensor
 
 
 def keep(p: Plan, q: torch.Tensor) -> Kept:
-    """Room for what each branch gives."""
+    """Allocate space for the branches' results."""
     parts = torch.empty((3 if p.branches == ALL_BRANCHES else 1, *q.shape), dtype=q.dtype, device=q.device)
     return Kept(parts, torch.empty(parts.shape[:-1], dtype=torch.float32, device=q.device))
 
@@ -68,9 +68,10 @@ def attend_branches(
     p: Plan, a: Arrays, branches: int, out: torch.Tensor | None, kept: Kept | None,
     tile: int, group: int, at: Tile,
 ) -> None:  # fmt: skip
-    """Some branches, by programs of no more than `tile` queries and of `group` heads.
+    """Launch some branches, in programs of at most `tile` queries and of `group` heads.
 
-    `out` gets the gated sum of all branches, `kept` what each of these gives; it has that of the others.
+    `out` gets the gated sum of all branches. `kept` gets the results of each of these branches, and already
+    has those of the others.
     """
     at = at.holding(group)
     parts, logs = (a.q, a.q) if kept is None else kept
@@ -81,7 +82,7 @@ def attend_branches(
 
 
 def add_branches(p: Plan, a: Arrays, kept: Kept) -> torch.Tensor:
-    """The gated sum of what the branches gave, in a pass of its own."""
+    """The gated sum of the branches' results, in a separate pass."""
     out = torch.empty_like(a.q)
     count = a.sizes[2]
     add_gated[(-(-count // ROWS),)](kept.parts, a.gates, out, count, p, ROWS, num_warps=4)

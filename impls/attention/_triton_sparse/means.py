@@ -1,4 +1,4 @@
-"""The kernel of means: of blocks of rows that may overlap, summed in f32."""
+"""Kernel of means: of blocks of rows that may overlap, summed in f32."""
 
 import triton
 import triton.language as tl
@@ -11,7 +11,7 @@ def average(
     x, found, seq, means, HEADS: tl.constexpr, WIDTH: tl.constexpr, COLUMNS: tl.constexpr,
     LENGTH: tl.constexpr, STRIDE: tl.constexpr,
 ):  # fmt: skip
-    """A mean of one head's rows; the last one's is over those that there are."""
+    """A mean of one head's rows; the last mean is over the rows that there are."""
     mean, head = tl.program_id(0), tl.program_id(1) % HEADS
     batch = (tl.program_id(1) // HEADS).to(tl.int64)
     first = mean * STRIDE

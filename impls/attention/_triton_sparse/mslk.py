@@ -35,7 +35,7 @@ def pick_blocks(p: Plan, q: torch.Tensor, means_k: torch.Tensor, tiles: Tiles) -
 
 
 def attend_mslk(p: Plan, tiles: Tiles, *, fused: bool) -> Any:
-    """`attend(q, k, v, gates, keep)`: the result, what the branches read, and what they gave."""
+    """`attend(q, k, v, gates, keep)`: the result, the branches' inputs, and the branches' results."""
 
     def attend(
         q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, gates: torch.Tensor | None, keeps: bool

@@ -1,8 +1,8 @@
 """The paper's form in kernels: every query picks for itself, all heads of a key head together.
 
-So a program of the selected branch has one query of all these heads, padded to a power of two and at least
-the 16 rows that a product takes; the other branches have more queries of one head. Mean keys stay in f32:
-their probabilities select.
+Therefore a program of the selected branch has one query of all these heads, padded to a power of two and at
+least the 16 rows that a product takes. The other branches have more queries of one head. Mean keys stay in
+f32, because their probabilities select.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def pick_blocks(
 
 
 def attend_paper(p: Plan, w: AttentionWorkload, tiles: Tiles, *, fused: bool) -> Any:
-    """`attend(q, k, v, gates, keep)`: the result, what the branches read, and what they gave."""
+    """`attend(q, k, v, gates, keep)`: the result, the branches' inputs, and the branches' results."""
 
     def attend(
         q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, gates: torch.Tensor | None, _: bool
@@ -69,7 +69,7 @@ def attend_paper(p: Plan, w: AttentionWorkload, tiles: Tiles, *, fused: bool) ->
 
 
 def attend_given(p: Plan, tiles: Tiles) -> Any:
-    """`attend(q, k, v, picks, keep)`, the selected branch of given picks alone."""
+    """`attend(q, k, v, picks, keep)`: only the selected branch, with given picks."""
 
     def attend(
         q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, picks: torch.Tensor, _: bool

@@ -1,4 +1,4 @@
-"""What the kernels are told of a form of native sparse attention: one constant for all of them."""
+"""Constants that describe a form of native sparse attention to all kernels, as one object."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ ALONE, THIRD, GIVEN = 1, 3, 0  # a branch's share in the result: all of it, a th
 
 @dataclass(frozen=True)
 class Plan:
-    """Heads and their width; which keys each of the branches has; and who shares a list of picks.
+    """Heads and their width, the keys of each branch, and which queries and heads share a list of picks.
 
-    `tile` queries of `group` heads share one. A query at t sees mean i iff i·`stride` + `last` ≤ t.
+    `tile` queries of `group` heads share one list. A query at t sees mean i iff i·`stride` + `last` ≤ t.
     """
 
     heads: int
     kv_heads: int
     width: int
-    columns: int  # of a tile, a power of two that holds the width
+    columns: int  # of a tile, a power of two of at least the width
     scale: float  # of products
     scale2: float  # the same in a softmax of powers of two
     block: int  # tokens of a pick
     lists: int  # of picks, of one query or tile: each key head's or one for all
     selected: int  # picks of a list
-    slots: int  # a power of two that holds them
+    slots: int  # a power of two of at least this
     window: int
     tile: int
     group: int
@@ -40,22 +40,22 @@ class Plan:
 
     @property
     def heads_of_key(self) -> int:
-        """Query heads that read one key head."""
+        """Number of query heads that read one key head."""
         return self.heads // self.kv_heads
 
     @property
     def units(self) -> int:
-        """Lists of picks that a key head's query heads have, of one tile."""
+        """Number of lists of picks that a key head's query heads have, for one tile."""
         return self.heads_of_key // self.group
 
 
 def power_of_two(number: int, least: int = 1) -> int:
-    """The least power of two that is no smaller than either."""
+    """The least power of two that is at least both."""
     return max(least, 1 << (number - 1).bit_length())
 
 
 def plan(w: AttentionWorkload, *, tile: int, group: int, length: int, stride: int, last: int) -> Plan:
-    """The plan of all three branches, whose `selected` are no more than there are blocks."""
+    """The plan of all three branches, with `selected` limited to the number of blocks."""
     selected = min(w.selected, -(-w.seq // w.block))
     return Plan(
         heads=w.heads,

@@ -1,4 +1,4 @@
-"""The transposed lists: of each block, which lists of picks hold it."""
+"""Transposed lists: for each block, the lists of picks that include it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import torch
 
 
 class Readers(NamedTuple):
-    """Lists of picks by the blocks that they hold, in pieces; batch and key head lead.
+    """Lists of picks by the blocks that they include, in pieces; batch and key head lead.
 
-    A block that all queries read would keep one program busy when all others have ended: its first piece is
-    summed with the block, its further ones by programs of their own.
+    A block that all queries read would keep one program busy after all others have ended. Therefore its first
+    piece is summed with the block, and its further pieces by separate programs.
     """
 
     lists: torch.Tensor  # their numbers, ascending, block after block
     bounds: torch.Tensor  # where each block's begin, and the last one's end
-    further: torch.Tensor  # how many further pieces there are before each block's, and in all
-    block_of: torch.Tensor  # each further piece's block, the number of blocks where there is none
+    further: torch.Tensor  # how many further pieces there are before each block's, and in total
+    block_of: torch.Tensor  # each further piece's block, or the number of blocks if there is none
 
 
 def transpose_lists(picks: torch.Tensor, blocks: int, piece: int) -> Readers:
     """The readers of picks [b, heads, …, selected], −1 for none.
 
-    A stable sort: their order is never a race's. No shape depends on the picks.
+    The sort is stable, so their order never depends on a race. No shape depends on the picks.
     """
     flat = picks.flatten(2).flatten(0, 1)
     picked, order = torch.sort(torch.where(flat < 0, blocks, flat), stable=True)

@@ -1,4 +1,4 @@
-"""The kernels of selection: scores pass by and the highest are kept, so that no T × blocks array exists."""
+"""Kernels of selection: they store only the highest scores seen so far, not a T × blocks array."""
 
 import triton
 import triton.language as tl
@@ -44,8 +44,8 @@ def pick_by_probability(
 ):  # fmt: skip
     """Picks [batch, kv_heads, seq, selected] by the probabilities of the compressed branch.
 
-    A block's score is that of the means that touch it, as often as they share a stride with it, over the
-    heads of a key head. The first `INIT` blocks and the last `LOCAL` come before all others.
+    A block's score is that of the means that touch it, weighted by the number of strides they share with it,
+    over the heads of a key head. The first `INIT` blocks and the last `LOCAL` come before all others.
     """
     batch, head = tl.program_id(1) // P.kv_heads, tl.program_id(1) % P.kv_heads
     first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BM

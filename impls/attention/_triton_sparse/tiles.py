@@ -1,4 +1,4 @@
-"""A program's tile of rows: some queries, and of each the heads that share their keys."""
+"""A program's tile of rows: some queries, and for each the heads that share their keys."""
 
 import triton
 import triton.language as tl
@@ -8,8 +8,8 @@ import triton.language as tl
 def tile_of(seq, TILE: tl.constexpr, GROUP: tl.constexpr, P: tl.constexpr, BM: tl.constexpr):
     """(batch, unit of heads, tile, first query, last query, each row's query, its number, which rows exist).
 
-    `GROUP` heads are padded to a power of two; queries of one tile of `TILE` never share a program with
-    those of another. A row's number counts [batch, seq, heads]. The last tiles have most keys: they begin.
+    `GROUP` heads are padded to a power of two; a program never has queries of two tiles of `TILE`. A row's
+    number counts [batch, seq, heads]. The last tiles have the most keys, so they start first.
     """
     padded: tl.constexpr = triton.next_power_of_2(GROUP)
     queries: tl.constexpr = BM // padded
@@ -29,7 +29,7 @@ def tile_of(seq, TILE: tl.constexpr, GROUP: tl.constexpr, P: tl.constexpr, BM: t
 
 @triton.jit
 def list_of(picks, batch, unit, tile, seq, P: tl.constexpr):
-    """The first pick of what a unit of heads of a plan's `group` reads in a tile."""
+    """The first pick of the list that a unit of heads of a plan's `group` reads in a tile."""
     tiles = (seq + P.tile - 1) // P.tile
     line = batch * P.lists + unit // P.units % P.lists
     return picks + ((line.to(tl.int64) * tiles + tile) * P.units + unit % P.units) * P.selected
@@ -38,13 +38,13 @@ def list_of(picks, batch, unit, tile, seq, P: tl.constexpr):
 @triton.jit
 def zero_rows(count: tl.constexpr, P: tl.constexpr):
     """Rows of one head's width to add to, in f32."""
-    columns: tl.constexpr = P.columns  # of an object an attribute is no constant in a shape, up to Triton 3.7
+    columns: tl.constexpr = P.columns  # up to Triton 3.7 an object's attribute is not a constant in a shape
     return tl.zeros((count, columns), tl.float32)
 
 
 @triton.jit
 def load_rows(x, numbers, exist, P: tl.constexpr):
-    """Rows of one head's width by their numbers, zeros where there are none and behind the width."""
+    """Rows of one head's width by their numbers; zeros for missing rows and beyond the width."""
     column = tl.arange(0, P.columns)
     inside = exist[:, None]
     if P.width < P.columns:

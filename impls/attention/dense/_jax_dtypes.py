@@ -1,4 +1,4 @@
-"""The dtypes that `jax.nn.dot_product_attention` does not take."""
+"""The dtypes that `jax.nn.dot_product_attention` does not support."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ def refuse_dtype(w: AttentionWorkload, instead: str) -> None:
         raise Unsupported(f"dtype=f64: jax computes these scores in f32; use dtype=f32 or {instead}")
     (device,) = jnp.zeros(()).devices()
     if w.dtype == "f16" and device.platform == "cpu":
-        raise Unsupported(f"dtype=f16: XLA has no such product on the cpu; use dtype=bf16 or {instead}")
+        raise Unsupported(f"dtype=f16: XLA has no such product on the CPU; use dtype=bf16 or {instead}")

@@ -1,4 +1,4 @@
-"""The forward kernel of `triton_flash`."""
+"""Forward kernel of `triton_flash`."""
 
 import triton
 import triton.language as tl
@@ -8,7 +8,7 @@ import triton.language as tl
 def rows_of(begin, first, count, seq, STRIDE: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr):
     """Pointers to the rows `first` … of a head whose first row is at `begin`, and which of them exist.
 
-    The row's number is 64 bits wide where it is multiplied: long sequences pass 2^31 elements.
+    The row's number is 64 bits wide in this product, because long sequences exceed 2^31 elements.
     """
     local = tl.arange(0, count)
     column = tl.arange(0, WIDTH)
@@ -59,7 +59,7 @@ def forward(
     SCALE: tl.constexpr, CAUSAL: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """A tile of queries of one head; `logs` [b, heads, seq] get the base-2 logarithm of each row's sum."""
-    # The last tiles have the most keys: they begin first.
+    # The last tiles have the most keys, so they start first.
     first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BM if CAUSAL else tl.program_id(0) * BM
     batch, head = tl.program_id(1) // HEADS, tl.program_id(1) % HEADS
     begin = batch.to(tl.int64) * seq
@@ -72,7 +72,7 @@ def forward(
     sums = tl.zeros((BM, BD), kind)
     most = tl.full((BM,), float("-inf"), kind)
     total = tl.zeros((BM,), kind)
-    # BN divides BM: before the tile's own rows every block of keys is seen whole.
+    # BN divides BM, so every block of keys before the tile's own rows is fully visible.
     whole = first if CAUSAL else seq // BN * BN
     end = tl.minimum(first + BM, seq) if CAUSAL else seq
     sums, most, total = attend_blocks(

@@ -1,4 +1,4 @@
-"""The backward's three kernels of `triton_flash`: one program makes a sum, so two runs give the same bits."""
+"""Three backward kernels of `triton_flash`: one program computes each sum, so two runs give the same bits."""
 
 import triton
 import triton.language as tl
@@ -8,7 +8,7 @@ from ._triton_flash import rows_of
 
 @triton.jit
 def row_sums(out, grad, sums, seq, HEADS: tl.constexpr, D: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr):
-    """Σ out · grad of every row: what its softmax takes off the cotangents of its weights."""
+    """Σ out · grad of every row: what its softmax subtracts from the cotangents of its weights."""
     first = tl.program_id(0) * BM
     batch, head = tl.program_id(1) // HEADS, tl.program_id(1) % HEADS
     begin = (batch.to(tl.int64) * seq * HEADS + head) * D
@@ -55,7 +55,7 @@ def key_gradients(
             given = tl.load(grad + at + offsets, mask=inside, other=0.0)
             logs_of_rows = tl.load(logs + line + rows, mask=rows < seq, other=0.0)
             sums_of_rows = tl.load(sums + line + rows, mask=rows < seq, other=0.0)
-            # Scores stand transposed, keys by queries, so that no weight needs to be.
+            # Scores are transposed, keys by queries, so that no weights need to be transposed.
             scores = tl.dot(key, tl.trans(query), input_precision="ieee", out_dtype=kind) * SCALE
             visible = (rows < seq)[None, :]
             if CAUSAL:

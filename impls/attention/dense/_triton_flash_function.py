@@ -1,4 +1,4 @@
-"""The launches of `triton_flash`, as a function that torch differentiates."""
+"""Launches of `triton_flash`, as a function that torch differentiates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUM_ROWS = 32
 
 
 class Tile(NamedTuple):
-    """Scores of `queries` by `keys` are held at a time, in a launch of so many warps and stages."""
+    """Scores of `queries` by `keys` exist at a time, in a launch with this many warps and stages."""
 
     queries: int
     keys: int
@@ -86,7 +86,7 @@ def _tiles(w: AttentionWorkload) -> Tiles:
 
 
 def _constants(w: AttentionWorkload, tile: Tile) -> dict[str, Any]:
-    """What all kernels are told beside their tensors; the scale is that of a softmax in powers of two."""
+    """Arguments of all kernels in addition to their tensors; the scale is for a softmax in powers of two."""
     return {
         "seq": w.seq,
         "HEADS": w.heads,

@@ -1,4 +1,4 @@
-"""A chunk of a prompt in jax: `jax.nn.dot_product_attention` of the last tokens' queries on all keys.
+"""A chunk of a prompt in jax: `jax.nn.dot_product_attention` of the last tokens' queries with all keys.
 
 XLA's implementation stores the scores of all heads, queries × keys of them.
 """

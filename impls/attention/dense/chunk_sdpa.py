@@ -1,6 +1,7 @@
-"""A chunk of a prompt in torch's fused kernel: the last tokens' queries, a cache that holds all keys.
+"""A chunk of a prompt in torch's fused kernel: the last tokens' queries, and a cache of all keys.
 
-The mask is data, of queries × keys: torch's causal flag aligns both at their first token, not at the last.
+The mask is an array of queries × keys, because torch's causal flag aligns both at their first token, not at
+the last.
 """
 
 from harness import implementation, stage

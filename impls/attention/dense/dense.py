@@ -1,6 +1,6 @@
 """Dense: softmax attention over all visible keys, as torch's own kernels compute it.
 
-Packed sequences are attended one after the other; where they begin is read on the host.
+Packed sequences are computed one after the other; their boundaries are read on the host.
 """
 
 from harness import implementation, stage
@@ -21,7 +21,7 @@ def dense(w: AttentionWorkload):
     def attend(q, k, v):
         q, k, v = (x.transpose(1, 2) for x in (q, k, v))
         if group > 1 and q.is_cuda and q.dtype in {torch.float32, torch.float64}:
-            # CUDA's kernels take grouped heads in half precision only; else all scores would be stored
+            # CUDA's kernels take grouped heads only in half precision; otherwise all scores would be stored
             k, v = (x.repeat_interleave(group, 1) for x in (k, v))
         with stage("attend"):
             result = scaled_dot_product_attention(q, k, v, is_causal=w.causal, enable_gqa=group > 1)

@@ -1,8 +1,8 @@
-"""Dense attention in chunks of queries: their scores are stored, those of all queries never are.
+"""Dense attention in chunks of queries: only the scores of one chunk are stored at a time.
 
-Plain products and a softmax, as math kernels compute them, with memory of chunk × N instead of N²
-(queries in chunks: Rabe & Staats, arXiv 2112.05682, without their chunks of keys). A causal chunk
-reads the keys up to its end, about half of all. A backward computes each chunk again.
+Plain products and a softmax, as math kernels compute them, with memory of chunk × N instead of N² (queries in
+chunks: Rabe & Staats, arXiv 2112.05682, without their chunks of keys). A causal chunk reads the keys up to
+its end, about half of all. A backward computes each chunk again.
 """
 
 from harness import Unsupported, implementation, stage
@@ -32,7 +32,7 @@ def dense_chunked(w: AttentionWorkload, *, chunk: int = 256):
                     future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device)
                     scores = scores.masked_fill(future.triu(first + 1), -torch.inf)
             weights = torch.softmax(scores, -1)
-            del scores  # what returning its memory takes is time of this stage
+            del scores  # returning their memory is part of this stage's time
             result = weights.view(*grouped.shape[:3], -1) @ v
             del weights
             return result.view_as(q).transpose(1, 2)

@@ -1,7 +1,7 @@
 """Dense decode: the last token's query reads the whole cache, in torch's fused kernel.
 
-What sparse attention saves in a decode is the read of keys and values, for no product there is large. Query
-heads that share a key head are rows of one product.
+In a decode all products are small, so sparse attention saves the read of keys and values. Query heads that
+share a key head are rows of one product.
 """
 
 from harness import implementation, stage

@@ -1,4 +1,4 @@
-"""Dense decode in jax: `jax.nn.dot_product_attention` of the last token's query on the whole cache."""
+"""Dense decode in jax: `jax.nn.dot_product_attention` of the last token's query with the whole cache."""
 
 from harness import implementation, stage
 

@@ -1,8 +1,8 @@
 """FlexAttention: dense attention with its causal or packed mask compiled into the kernel.
 
-A mask of blocks of 128 lets whole blocks that nothing reads be skipped, across sequences, too; it
-is built in every call, since packed sequences differ. torch 2.13 compiles no kernel in f64, and on
-the CPU none for a backward, and none at all without a C++ compiler.
+A mask of blocks of 128 lets the kernel skip blocks that nothing reads, also across sequences. The mask is
+built in every call, since packed sequences differ. torch 2.13 compiles no kernel in f64, on the CPU no
+backward, and nothing without a C++ compiler.
 """
 
 from harness import implementation

@@ -1,8 +1,8 @@
-"""Dense in jax: `jax.nn.dot_product_attention`, grouped heads and causal mask included.
+"""Dense in jax: `jax.nn.dot_product_attention` with grouped heads and causal mask.
 
-XLA's implementation stores all scores and a mask of seq × seq, so its memory grows as N² where
-`dense` needs O(N): at 16Ki tokens and 8 heads the scores alone are 8 GiB in f32. Packed sequences
-are one more mask, which lets no work be skipped.
+XLA's implementation stores all scores and a mask of seq × seq, so its memory grows as N² while `dense` needs
+O(N): at 16Ki tokens and 8 heads the scores alone are 8 GiB in f32. Packed sequences are one more mask and
+skip no work.
 """
 
 from harness import implementation, stage

@@ -1,7 +1,7 @@
 """Dense in jax by cuDNN's fused attention: `jax.nn.dot_product_attention`, in half precision on a GPU.
 
-No scores are stored, where `dense_jax` stores them all. jax asks the GPU for its capability and cuDNN for its
-version while it traces the call, so it is planned for no GPU that is not here.
+It stores no scores, while `dense_jax` stores all. jax asks the GPU for its capability and cuDNN for its
+version while it traces the call, so it cannot be compiled for an absent GPU.
 """
 
 from harness import Unsupported, implementation, stage
@@ -22,13 +22,13 @@ def dense_jax_cudnn(w: AttentionWorkload):
         raise Unsupported("varlen=true: its mask would be seq × seq numbers; use varlen=false or dense_jax")
     (device,) = jnp.zeros(()).devices()
     if device.platform != "gpu":
-        raise Unsupported("cuDNN needs a GPU, also to say what it would take; use attention/dense_jax")
+        raise Unsupported("cuDNN needs a GPU even to report what it supports; use attention/dense_jax")
 
     def attend(q, k, v):
         try:
             with stage("attend"):
                 return jax.nn.dot_product_attention(q, k, v, is_causal=w.causal, implementation="cudnn")
-        except NotImplementedError as error:  # a width that this GPU's cuDNN does not take
+        except NotImplementedError as error:  # a width that this GPU's cuDNN does not support
             raise Unsupported(f"{error}; use attention/dense_jax") from None
 
     return attend

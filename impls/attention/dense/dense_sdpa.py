@@ -1,8 +1,8 @@
-"""`scaled_dot_product_attention` held to one of torch's kernels, where `dense` lets torch choose.
+"""`scaled_dot_product_attention` with one fixed kernel of torch's; in `dense` torch chooses the kernel.
 
-math stores all scores, N² of them; flash never does. flash exists on the CPU for every dtype, on
-CUDA for half precision; efficient and cudnn exist on CUDA alone, cudnn for half precision. Half precision in
-math is computed in f32.
+math stores all scores, N² of them; flash never does. flash exists on the CPU for every dtype, on CUDA for
+half precision. efficient and cudnn exist only on CUDA, cudnn for half precision. In math half precision is
+computed in f32.
 """
 
 from typing import Literal
@@ -13,7 +13,7 @@ from .._packed import attend_each
 from .._stage import in_stage
 from ..workload import AttentionWorkload
 
-INSTEAD = "use backend=math, another dtype or attention/dense, where torch chooses"
+INSTEAD = "use backend=math, another dtype or attention/dense, which lets torch choose"
 
 
 @implementation(framework="torch", semantics="dense")

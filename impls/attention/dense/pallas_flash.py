@@ -1,8 +1,8 @@
-"""jax's own FlashAttention for TPUs, as it is: `jax.experimental.pallas.ops.tpu.flash_attention`.
+"""jax's own FlashAttention for TPUs, unmodified: `jax.experimental.pallas.ops.tpu.flash_attention`.
 
-It knows one head of keys for each of queries, so those of grouped heads are repeated first; packed sequences
-are ids that are compared tile by tile, and skip no work. Its blocks are 128 wide unless told otherwise, and
-divide the keys.
+It supports one key head per query head, so key heads of grouped heads are repeated first. Packed sequences
+are ids that are compared tile by tile, and skip no work. By default its blocks are 128 wide and divide the
+keys.
 """
 
 from harness import implementation, stage

@@ -1,6 +1,6 @@
-"""jax's own FlashAttention for GPUs, as it is: `jax.experimental.pallas.ops.gpu.attention.mha`, by Triton.
+"""jax's own FlashAttention for GPUs, unmodified, by Triton: `jax.experimental.pallas.ops.gpu.attention.mha`.
 
-It knows one head of keys for each of queries, so those of grouped heads are repeated first; packed sequences
+It supports one key head per query head, so key heads of grouped heads are repeated first. Packed sequences
 are ids that are compared tile by tile, and skip no work. A causal row of tiles ends at its diagonal.
 """
 
@@ -19,7 +19,7 @@ def pallas_mha(w: AttentionWorkload, *, block: int = 128):
 
     in_stage(w, "attention")
     if w.dtype == "f64":
-        raise Unsupported("dtype=f64: its sums are f32's; use dtype=f32, bf16 or f16")
+        raise Unsupported("dtype=f64: its sums are in f32; use dtype=f32, bf16 or f16")
     if block & (block - 1) or block < 16 or w.seq % block:
         raise Unsupported(
             f"blocks of {block} do not tile {w.seq} tokens; use a power of two from 16 on that divides them"

@@ -1,8 +1,8 @@
-"""jax's splash attention for TPUs, as it is: blocks that the mask closes are not in the grid at all.
+"""jax's splash attention for TPUs, unmodified: blocks that the mask hides are not in the grid.
 
-The mask is known when the kernel is built, on the host, block by block: 20 s at 64Ki in jax's own blocks of
-128, so they are wider here. Grouped heads share their keys. It scales no scores: queries are scaled before,
-and rounded to their dtype.
+The mask is computed when the kernel is built, on the host, block by block: 20 s at 64Ki in jax's own blocks
+of 128, so they are wider here. Grouped heads share their keys. The kernel does not scale scores: queries are
+scaled before, and rounded to their dtype.
 """
 
 from typing import Any

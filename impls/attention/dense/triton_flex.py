@@ -1,8 +1,7 @@
-"""FlexAttention's own kernel, as torch's inductor writes it in Triton, with its causal mask in blocks of 128.
+"""FlexAttention's kernel as torch's inductor generates it in Triton, with a causal mask in blocks of 128.
 
-What `attention/dense_flex` compiles on a GPU, launched as it is written: so it can be planned for one that is
-not here, and held to its contract by the interpreter. Blocks without a hidden pair are computed without the
-mask.
+The same kernel that `attention/dense_flex` compiles on a GPU, launched directly. Therefore it can be compiled
+for an absent GPU, and checked in the interpreter. Blocks without a hidden pair are computed without the mask.
 """
 
 from harness import Unsupported, implementation

@@ -10,7 +10,7 @@ from ..workload import AttentionWorkload
 def index_scores(w: AttentionWorkload, first: int, index_q: Any, index_k: Any, index_w: Any) -> Any:
     """[b, queries, tokens] in f32 or better, −inf in the future; `first` is the first query's position.
 
-    A head at a time: all heads' products together would be `indexer_heads` times the result.
+    It computes one head at a time: all heads' products together would be `indexer_heads` times the result.
     """
     import torch
 

@@ -1,8 +1,8 @@
-"""DeepSeek sparse attention by gathering: each query's picked keys and values are copied beside it.
+"""DeepSeek sparse attention by gathering: copy the picked keys and values of each query, then attend.
 
-Chunks of queries, so that nothing of the size seq × seq exists; attention itself costs N·topk, the
-indexer still N². A copy of topk keys per query is memory traffic that kernels avoid by reading in
-place. A backward computes each chunk again from its inputs and its picks.
+It computes chunks of queries, so nothing of size seq × seq exists. Attention costs N·topk, the indexer still
+N². A copy of topk keys per query is memory traffic that kernels avoid by reading in place. A backward
+computes each chunk again from its inputs and its picks.
 """
 
 from harness import implementation, stage
@@ -13,7 +13,7 @@ from ._indexer import index_scores, picked_tokens
 
 STEP_BYTES = 256 << 20
 STEP_QUERIES = 256
-FEWEST_QUERIES = 128  # where only their scores take more: a product of fewer rows is too small
+FEWEST_QUERIES = 128  # if only their scores take more: a product of fewer rows is too small
 
 
 @implementation(framework="torch", semantics="dsa")
@@ -36,12 +36,12 @@ def dsa_gather(w: AttentionWorkload):
             scores = torch.einsum("btkgd,btskd->btkgs", queries, keys)
             weights = torch.softmax(scores.masked_fill(~exist[:, :, None, None], -torch.inf), -1)
             result = torch.einsum("btkgs,btskd->btkgd", weights, values).flatten(2, 3).to(q.dtype)
-            # Returning their memory takes a sixth of the call: it is time of this stage.
+            # Returning their memory takes a sixth of the call; it is part of this stage's time.
             del keys, values, scores, weights
             return result
 
     def attend(q, k, v, index_q, index_k, index_w):
-        # wide before they are gathered: a key's gradient is the sum of those of all its copies
+        # converted before gathering: a key's gradient is the sum of those of all its copies
         keys, values = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (k, v))
         results = []
         for first in range(0, q.shape[1], span):

@@ -1,7 +1,7 @@
-"""DeepSeek sparse attention as dense attention under a mask: every score is computed, most are hidden.
+"""DeepSeek sparse attention as masked dense attention: every score is computed, and most are hidden.
 
-The picked tokens are scattered into a mask of seq × seq that all heads share: O(N²) work and memory,
-nothing saved by picking (prefill in DeepSeek-V3.2-Exp's own inference code is of this form).
+The picked tokens are scattered into a mask of seq × seq that all heads share: O(N²) work and memory, so
+picking saves nothing (prefill in DeepSeek-V3.2-Exp's own inference code has this form).
 """
 
 from harness import implementation, stage

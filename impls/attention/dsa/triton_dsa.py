@@ -1,8 +1,8 @@
-"""DeepSeek sparse attention in Triton: scores never reach memory, and picked keys are read where they lie.
+"""DeepSeek sparse attention in Triton: no scores in memory, and picked keys are read in place.
 
-A program scores all keys of one query, an indexer's heads as rows, and keeps the highest while they pass by;
-another reads the picked keys and values for the query heads of a key head. The backward sums keys' gradients
-by transposed lists of seq × topk, in one order, or atomically.
+A program scores all keys of one query, with an indexer's heads as rows, and keeps the highest scores seen so
+far. Another reads the picked keys and values for the query heads of a key head. The backward sums keys'
+gradients by transposed lists of seq × topk, in one order, or atomically.
 """
 
 from harness import implementation

@@ -1,1 +1,1 @@
-"""Native sparse attention as flash-linear-attention means it."""
+"""Native sparse attention in the form of flash-linear-attention."""

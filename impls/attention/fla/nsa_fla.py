@@ -1,7 +1,7 @@
 """fla's own kernels: `parallel_nsa` of flash-linear-attention, in Triton, with flash-attn's window.
 
-They take groups of 16 query heads or a larger power of two, in half precision. Not installed with
-this project; flash-attn, which computes the window, is a package of its own.
+They support groups of 16 query heads or a larger power of two, in half precision. Not installed with this
+project; flash-attn, which computes the window, is a separate package.
 """
 
 from importlib import import_module
@@ -22,17 +22,17 @@ def nsa_fla(w: AttentionWorkload):
     refuse_paper(w, fla=True)
     group = w.heads // w.kv_heads
     if group < GROUP or group & (group - 1):
-        raise Unsupported(f"{group} heads per key head: fla takes powers of 2 from 16; use nsa_fla_torch")
+        raise Unsupported(f"{group} heads per key head: fla takes powers of 2 from 16 on; use nsa_fla_torch")
     if w.dtype not in {"bf16", "f16"}:
-        raise Unsupported(f"dtype={w.dtype}: flash-attn takes halves; use dtype=bf16 or nsa_fla_torch")
+        raise Unsupported(f"dtype={w.dtype}: flash-attn needs bf16 or f16; use dtype=bf16 or nsa_fla_torch")
     parallel_nsa = _package("fla.ops.nsa.parallel", "flash-linear-attention").parallel_nsa
     _package("flash_attn", "flash-attn")
     if not torch.cuda.is_available():
-        raise Unsupported("fla's kernels run on CUDA, and torch sees none; use nsa_fla_torch")
+        raise Unsupported("fla's kernels run on CUDA, but torch finds none; use nsa_fla_torch")
 
     def attend(q, k, v, gates=None, cu_seqlens=None):
         if not q.is_cuda:
-            raise Unsupported("fla's kernels run on CUDA, not on the cpu; use device=cuda or nsa_fla_torch")
+            raise Unsupported("fla's kernels run on CUDA, not on the CPU; use device=cuda or nsa_fla_torch")
         shares = q.new_full((*q.shape[:3], 3), 1 / 3) if gates is None else gates
         of_compressed, of_selected, of_window = shares.unbind(-1)
         return parallel_nsa(
@@ -52,7 +52,7 @@ def nsa_fla(w: AttentionWorkload):
 
 
 def _package(module: str, package: str) -> Any:
-    """An optional package's module: nothing here may fail to load where it is not installed."""
+    """Import an optional package's module; a missing package is refused only when it is needed."""
     try:
         return import_module(module)
     except ImportError as missing:

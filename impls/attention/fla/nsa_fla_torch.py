@@ -1,7 +1,7 @@
 """fla's native sparse attention in plain torch: what its kernels compute, on any device.
 
-As `nsa_paper`, with blocks of `block` for compression and selection alike, and none that overlap: a
-query's probabilities of whole blocks select among them (flash-linear-attention, `parallel_nsa`).
+Like `nsa_paper`, with blocks of `block` for both compression and selection, without overlap: a query's
+probabilities of whole blocks select among them (flash-linear-attention, `parallel_nsa`).
 """
 
 from harness import implementation

@@ -1,4 +1,4 @@
-"""`nsa_fla` in the Triton kernels of `triton_nsa_paper`, with means of whole blocks; no code of fla."""
+"""fla's form in the Triton kernels of `triton_nsa_paper`, with means of whole blocks; no code of fla."""
 
 from harness import implementation
 

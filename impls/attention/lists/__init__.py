@@ -1,1 +1,1 @@
-"""Lists of selected blocks by themselves, and the transposed ones that a backward walks."""
+"""Lists of selected blocks as a separate stage, and the transposed lists that a backward reads."""

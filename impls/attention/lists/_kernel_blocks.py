@@ -1,7 +1,7 @@
-"""From picks to the kernel's blocks, the step that all makers of block lists share.
+"""From picks to the kernel's blocks: the step that all makers of block lists share.
 
-A repeated pick of a large block is split to 0 1 0 1, which is no longer sorted, so repetitions that are
-found by comparing neighbours must be dropped before.
+A repeated pick of a large block is split to 0 1 0 1, which is no longer sorted. Repetitions that are found by
+comparing neighbours must therefore be dropped before.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from ..workload import KERNEL_BLOCK, AttentionWorkload
 
 
 def merge_small_blocks(w: AttentionWorkload, picks: Any) -> Any:
-    """Blocks of at least 128 tokens that hold the picks, sorted as these are; they repeat."""
+    """Blocks of at least 128 tokens that include the picks, in the picks' order; they repeat."""
     return picks // max(1, KERNEL_BLOCK // w.block)
 
 
 def split_large_blocks(w: AttentionWorkload, blocks: Any) -> Any:
-    """Blocks of at least 128 tokens cut into the kernel's."""
+    """Blocks of at least 128 tokens split into the kernel's."""
     import torch
 
     parts = max(1, w.block // KERNEL_BLOCK)

@@ -1,7 +1,7 @@
-"""Block lists by one pass over sorted picks: each new block goes to the place that a running sum gives.
+"""Block lists by one pass over sorted picks: a running sum gives each new block its place.
 
-No sort at all, and lists only as wide as the longest one; that width is read on the host, which
-waits for the device (`trim` false keeps the widest possible: no wait, and a graph can be captured).
+It needs no sort, and lists are only as wide as the longest one. That width is read on the host, which waits
+for the device. With `trim` false the width is the largest possible: no wait, and a graph can be captured.
 """
 
 from harness import implementation
@@ -27,7 +27,7 @@ def lists_compact(w: AttentionWorkload, *, trim: bool = True):
         counts = place[..., -1].int()
         longest = int(counts.max()) if trim else width(w) // parts
         blocks = torch.full((*picks.shape[:-1], longest), -1, dtype=torch.int32, device=picks.device)
-        # repetitions write what stands there already
+        # repetitions write the value that is already there
         blocks.scatter_(-1, place - 1, read)
         return {"blocks": split_large_blocks(w, blocks), "counts": counts * parts}
 

@@ -1,7 +1,7 @@
-"""Block lists by sorting twice: repetitions, adjacent after the first sort, sink in the second.
+"""Block lists by sorting twice: repetitions, adjacent after the first sort, move to the end in the second.
 
-Memory and work follow the picks, not the sequence: nothing has a row per tile and block
-(MSLK #296, which replaces the dense table by it).
+Memory and work grow with the picks, not the sequence: nothing has a row per tile and block (MSLK #296, which
+replaces the dense table by this).
 """
 
 from harness import implementation

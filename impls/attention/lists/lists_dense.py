@@ -1,7 +1,7 @@
-"""Block lists by dense attendance: a bit for every tile and block of the sequence, then its set ones.
+"""Block lists by a dense table: one boolean for every tile and block, then the numbers of the set ones.
 
-The table grows as N²: with 32 heads and tiles of 256, a million tokens take 1 GiB of booleans, and
-four times as much in the numbers that are ranked (MSLK #296, before it was replaced).
+The table grows as N²: with 32 heads and tiles of 256, a million tokens take 1 GiB of booleans, and four times
+as much in the numbers that are ranked (MSLK #296, before it was replaced).
 """
 
 from harness import implementation

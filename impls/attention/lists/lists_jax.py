@@ -1,4 +1,4 @@
-"""`lists_compact` in jax, as wide as lists can be: the memory that XLA gives a program without a table."""
+"""`lists_compact` in jax, with lists of the largest possible width; shows XLA's memory without a table."""
 
 from harness import implementation
 

@@ -1,7 +1,7 @@
-"""Block lists by scatter, sum and sort: how often each block is picked, counted, then ordered whole.
+"""Block lists by scatter, sum and sort: count how often each block is picked, then sort the whole table.
 
-As `lists_dense` it has a table of all tiles and blocks, here of numbers; a stable sort brings the
-blocks that are picked at all to the front, in their order (MSLK #296, an early step).
+Like `lists_dense` it has a table of all tiles and blocks, here of numbers. A stable sort brings the blocks
+that are picked at least once to the front, in their order (MSLK #296, an early step).
 """
 
 from harness import implementation

@@ -1,8 +1,8 @@
-"""Lists turned round by one stable sort of their entries, as wide as the longest list.
+"""Transposed lists by one stable sort of their entries, as wide as the longest list.
 
-Sorted by block, entries of a block stand together in the order of their tiles; each goes to its place
-behind the block's first (MSLK #296's inverted index). The longest list is read on the host; where one
-block is read by most tiles, the result is no narrower than `lists_transposed_dense`'s.
+Sorted by block, entries of a block are adjacent, in the order of their tiles; each goes to its place after
+the block's first (MSLK #296's inverted index). The longest list is read on the host. If most tiles read one
+block, the result is no narrower than `lists_transposed_dense`'s.
 """
 
 from harness import implementation

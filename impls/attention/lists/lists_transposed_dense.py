@@ -1,6 +1,6 @@
-"""Lists turned round by a table: a bit for every tile and block, read along the other axis.
+"""Transposed lists by a table: one boolean for every tile and block, read along the other axis.
 
-A backward walks blocks of keys, and needs the tiles that read each (MSLK #296, before it was replaced:
+A backward goes through blocks of keys, and needs the tiles that read each (MSLK #296, before it was replaced:
 ~10 GiB at a million tokens, as attendance, its transpose and the numbers that are ranked).
 """
 

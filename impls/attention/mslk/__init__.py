@@ -1,1 +1,1 @@
-"""Native sparse attention as MSLK #296 means it: a selection for each tile of queries and head."""
+"""Native sparse attention in MSLK #296's form: one selection for each tile of queries and head."""

@@ -1,8 +1,8 @@
-"""MSLK's native sparse attention in jax: one loop of XLA's over the tiles, traced once.
+"""MSLK's native sparse attention in jax: one XLA loop over the tiles, traced once.
 
-As in torch, all queries of a tile share a selection, nothing of the size seq × seq exists, and a
-backward computes each tile again from its inputs and its selection. Sums are in f32 at least.
-Queries are [b, kv_heads, group, tile, d] in here, keys and values [b, kv_heads, tokens, d].
+As in torch, all queries of a tile share a selection, nothing of size seq × seq exists, and a backward
+computes each tile again from its inputs and its selection. Sums are in f32 at least. Here queries are [b,
+kv_heads, group, tile, d], keys and values [b, kv_heads, tokens, d].
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..workload import AttentionWorkload
 
 
 def attention(w: AttentionWorkload) -> Callable[..., Any]:
-    """The callable of `nsa_mslk_jax`. Unsupported names the field that its semantics leave out."""
+    """The callable of `nsa_mslk_jax`. Unsupported names the field that its semantics exclude."""
     import jax
     import jax.numpy as jnp
     from jax import lax
 
     refuse(w)
     if w.varlen:
-        raise Unsupported("varlen=true: cu_seqlens is data, XLA's shapes are not; use attention/nsa_mslk")
+        raise Unsupported("varlen=true: cu_seqlens is data, XLA's shapes are static; use attention/nsa_mslk")
     tiles, back = -(-w.seq // w.tile), min(w.window, w.seq) - 1
     rest, count = tiles * w.tile - w.seq, min(w.selected, w.seq // w.block)
     starts = range(0, w.seq, w.block)
@@ -106,7 +106,7 @@ def _softmax(q: Any, pair: list[Any], visible: Any) -> Any:
     k, v = (jnp.broadcast_to(x, (*q.shape[:3], *x.shape[3:])) for x in (k, v))
     scores = jnp.einsum("bkgtd,bkgsd->bkgts", q, k, precision="highest") / q.shape[-1] ** 0.5
     scores = jnp.where(visible, scores, -jnp.inf)
-    # The shift cancels, so it needs no gradient; where nothing is visible −inf − (−inf) would be NaN.
+    # The shift cancels, so it needs no gradient; if nothing is visible −inf − (−inf) would be NaN.
     highest = lax.stop_gradient(scores.max(-1, keepdims=True))
     weights = jnp.exp(scores - jnp.where(jnp.isneginf(highest), 0, highest))
     total = weights.sum(-1, keepdims=True)

@@ -1,7 +1,7 @@
-"""A call that keeps its inputs and its selection for the backward, which makes one branch at a time again.
+"""A call that saves its inputs and its selection; the backward recomputes one branch at a time.
 
-As MSLK #296's backward does: a branch is computed, differentiated and freed before the next begins. Gates
-need no exception, as a gate's gradient is of its own branch's result alone.
+This is what MSLK #296's backward does: a branch is computed, differentiated and freed before the next begins.
+Gates need no exception, as a gate's gradient depends only on its own branch's result.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ BRANCHES = ("compressed", "selected", "window")  # their stages, in their order
 def recompute_by_branch(
     whole: Callable[..., tuple[Any, Sequence[Any]]], branch: Callable[..., Any], inputs: Sequence[Any]
 ) -> Any:
-    """The result of `whole(*inputs)`, which gives the picks beside it.
+    """The result of `whole(*inputs)`, which also returns the picks.
 
-    `branch(at, *inputs, picks)` is the share of the `at`-th branch in the result, of its shape.
+    `branch(at, *inputs, picks)` is the share of branch `at` in the result, with the result's shape.
     """
     return _recompute_function().apply(whole, branch, *inputs)
 
 
 def saved_bytes(w: AttentionWorkload, *_: Any) -> dict[str, int]:
-    """A fact: what a backward finds saved, q, k, v, gates and picks of int64; of drawn lengths not known."""
+    """Fact: bytes saved for a backward: q, k, v, gates and picks of int64; unknown for drawn lengths."""
     if w.varlen:
         return {}
     elements = w.batch * w.seq * ((w.heads + 2 * w.kv_heads) * w.head_dim + 3 * w.heads * w.gated)
@@ -73,7 +73,7 @@ def _recompute_function() -> Any:
                             sums[at] = gradient if sums[at] is None else sums[at].add_(gradient)
 
             for number in range(len(BRANCHES)):
-                add_gradients(number)  # in a function, whose return frees what the branch has made
+                add_gradients(number)  # in a function, whose return frees the branch's results
             return None, None, *sums
 
     return Recomputed

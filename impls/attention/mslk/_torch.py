@@ -1,15 +1,14 @@
 """MSLK's native sparse attention in torch: three branches, a few tiles of queries at a time.
 
-All queries of a tile share a selection, so the selected blocks are gathered once per tile and head,
-and every branch is one masked attention kernel over few keys. A step takes as many tiles as fit
-`STEP_BYTES`, and few enough for a CPU's cache where nothing is differentiated: nothing of the size
-seq × seq exists. A backward gathers each step's keys again, and adds to whole gradients once a step;
-the selection itself has no gradient.
+All queries of a tile share a selection, so the selected blocks are gathered once per tile and head, and every
+branch is one masked attention kernel over few keys. A step takes as many tiles as fit `STEP_BYTES`, and
+without a backward few enough for a CPU's cache: nothing of size seq × seq exists. A backward gathers each
+step's keys again, and adds to whole gradients once per step; the selection itself has no gradient.
 
-Packed sequences are attended one after the other, each on its own: its tiles and blocks begin at its
-start, and its last block has the tokens that are left. Upstream drops these in one entry point and
-fills them with zeros in another; the first hides a sequence's end from two branches, the second
-shrinks a mean by tokens that do not exist. Its last tile is scored as any other.
+Packed sequences are computed one after the other and independently: tiles and blocks of each begin at its
+start, and its last block has the remaining tokens. Upstream drops these in one entry point and fills them
+with zeros in another. The first hides a sequence's end from two branches; the second shrinks a mean by tokens
+that do not exist. A sequence's last tile is scored like any other.
 """
 
 from __future__ import annotations
@@ -44,16 +43,16 @@ STEP_TILES = 8
 CACHED_BYTES = 32 << 20
 COARSE, FINE = 0, 1  # the branches over block means and over selected blocks; the window's comes last
 SIDE_BY_SIDE, IN_PLACE, RECOMPUTED = "side by side", "in place", "recomputed"
-MOST_STEPS = 256  # a program longer than that takes long to trace, and gains nothing
+MOST_STEPS = 256  # a longer program takes long to trace, and gains nothing
 
 
 @dataclass(frozen=True)
 class Form:
-    """What sets a variant apart from `nsa_mslk`."""
+    """Differences of an implementation from `nsa_mslk`."""
 
     sparse_compressed: bool = False  # only selected groups of block means are read
     upstream: bool = False  # the kernel's blocks are read, and one more key per window
-    skip: bool = True  # block means behind a step's queries are not visited, instead of masked
+    skip: bool = True  # block means after a step's queries are skipped instead of masked
     share: bool = True  # blocks and groups are picked by the same scores, computed once
     whole: str = (
         ""  # each branch over the whole sequence: SIDE_BY_SIDE, IN_PLACE, or RECOMPUTED by a backward
@@ -61,7 +60,7 @@ class Form:
 
 
 def attention(w: AttentionWorkload, form: Form, *, pad: bool = False) -> Callable[..., Any]:
-    """The callable of all variants. Unsupported names the field that their semantics leave out.
+    """The callable of all these implementations. Unsupported names the field that their semantics exclude.
 
     `pad` takes packed sequences as a batch, as long as the longest.
     """
@@ -82,7 +81,7 @@ def attention(w: AttentionWorkload, form: Form, *, pad: bool = False) -> Callabl
 
 
 def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..., Any]:
-    """One sequence of any length, or a batch of them; with `lengths` zeros stand behind each one's tokens."""
+    """One sequence of any length, or a batch of them; with `lengths` each is padded with zeros."""
     import torch
     from torch.nn.functional import pad
 
@@ -107,7 +106,7 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
         return tiles
 
     def prepare(q, k, v, gates, given=None, only=None):
-        """(the branches, their steps, each step's gates); of one branch `only` with all picks `given`."""
+        """(the branches, their steps, each step's gates); or one branch, `only`, with all picks `given`."""
         tiles = tiles_per_step(q)
         span = w.tile * tiles
         wide = torch.promote_types(q.dtype, torch.float32)
@@ -123,7 +122,7 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
                 blocks = [table(pad_to_multiple(x, max(w.block, size)), size) for x in (k, v)]
         keys, values = (whole(x).split(span, 1) for x in (k, v))
         if only in {None, FINE} and w.seq > span and (q.device.type == "cpu" or not torch.is_grad_enabled()):
-            # one mask for all steps: a backward draws it again for each, and reads it before the next
+            # one mask for all steps: a backward writes it again for each, and reads it before the next
             chosen = min(w.selected, -(-w.seq // w.block)) * w.block
             canvas = q.new_zeros(w.batch * w.heads, tiles, w.tile, chosen)
 
@@ -166,7 +165,7 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
             with stage("gate"):
                 return gated_sum(found, share)
 
-        # Taken apart at once: a tuple of zip's that is held keeps the first step's picks to the end.
+        # Unpacked at once: holding a tuple of zip's would keep the first step's picks to the end.
         return (added(step, share) for step, share in zip(steps, shares, strict=True))
 
     def nsa(q, k, v, gates=None):
@@ -208,7 +207,7 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
 
 
 def _join_picks(picks: Sequence[Any]) -> Any:
-    """The picks of all steps, [b·heads, tiles, count]; early ones pick fewer, and −1 stands for the rest."""
+    """The picks of all steps, [b·heads, tiles, count]; early ones pick fewer, and the rest are −1."""
     import torch
     from torch.nn.functional import pad
 
@@ -221,7 +220,7 @@ def _refuse(w: AttentionWorkload) -> None:
     if not w.causal:
         raise Unsupported("causal=false: blocks are selected causally; use causal=true or attention/dense")
     if not w.varlen and w.seq % w.block:
-        raise Unsupported(f"seq {w.seq} is no multiple of block {w.block}; choose one that is")
+        raise Unsupported(f"seq {w.seq} is not a multiple of block {w.block}; choose a multiple")
 
 
 def _groups(w: AttentionWorkload) -> int:
@@ -240,5 +239,5 @@ def _tiles_per_step(w: AttentionWorkload, group: int, limit: int) -> int:
 
 
 def _tiles_at_least(w: AttentionWorkload) -> int:
-    """The fewest tiles of a step with which no more than `MOST_STEPS` steps are needed."""
+    """The fewest tiles per step with which at most `MOST_STEPS` steps are needed."""
     return -(-w.seq // (w.tile * MOST_STEPS))

@@ -1,7 +1,7 @@
 """MSLK's native sparse attention (#296): block means, selected blocks and a window, gated.
 
-Three traps of upstream are avoided: a pick of a future block is dropped instead of read as block 0,
-nothing is attended beside the selected blocks, and the window counts the query's own key.
+Three errors of upstream are avoided: a pick of a future block is dropped instead of read as block 0, only the
+selected blocks are attended to, and the window counts the query's own key.
 """
 
 from harness import implementation

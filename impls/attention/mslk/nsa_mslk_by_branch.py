@@ -1,7 +1,7 @@
 """`nsa_mslk` with each branch over the whole sequence before the next, instead of all three step by step.
 
-`in_place` adds each gated branch to one array as it comes; without, all three stand side by side until they
-are added, two results more at the peak (MSLK #296's sequential branches). What a backward keeps is the same.
+`in_place` adds each gated branch to one array when it is computed. Without it all three are stored until they
+are summed, two results more at the peak (MSLK #296's sequential branches). Both save the same for a backward.
 """
 
 from harness import implementation

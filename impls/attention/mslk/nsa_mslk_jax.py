@@ -1,7 +1,7 @@
-"""`nsa_mslk` (MSLK #296) in jax: its formula, for the memory and FLOPs that XLA gives a program.
+"""`nsa_mslk` (MSLK #296) in jax: the same formula as one program, with XLA's planned memory and FLOPs.
 
-Tiles are a loop of XLA's, whose body XLA counts once: its FLOPs and bytes leave out all tiles but
-one, its temporary memory is whole.
+Tiles are an XLA loop, whose body XLA counts once: its FLOPs and bytes are those of only one tile, but its
+temporary memory is complete.
 """
 
 from harness import implementation

@@ -1,6 +1,6 @@
 """`nsa_mslk` whose compressed branch visits every block mean and masks the later ones: twice its FLOPs.
 
-As MSLK #296 had it by `mask_mod`; by `compress_factor`, and in `nsa_mslk`, means behind the queries of a
+This is MSLK #296's `mask_mod`. With its `compress_factor`, and in `nsa_mslk`, means after the queries of a
 step are skipped. There is a difference from the second step on.
 """
 

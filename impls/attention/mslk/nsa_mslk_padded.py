@@ -1,6 +1,6 @@
-"""`nsa_mslk` of packed sequences as a batch as long as the longest: what the native way saves (MSLK #296).
+"""`nsa_mslk` of packed sequences, padded to a batch as long as the longest: shows the padding's cost (#296).
 
-Zeros behind a sequence are no tokens: they enter no mean, and no block of them can be picked.
+Zeros after a sequence are not tokens: they enter no mean, and no block of them can be picked.
 """
 
 from harness import Unsupported, implementation

@@ -1,7 +1,7 @@
-"""`nsa_mslk` that saves its inputs and its selection, and computes each branch again in the backward.
+"""`nsa_mslk` that saves only its inputs and its selection, and recomputes each branch in the backward.
 
-MSLK #296's own backward is of this kind: one branch at a time is made, differentiated and freed, so that no
-two branches' results exist at once. The forward is that of `nsa_mslk` without a backward.
+MSLK #296's own backward is of this kind: one branch at a time is computed, differentiated and freed, so two
+branches' results never exist at once. The forward is that of `nsa_mslk` without a backward.
 """
 
 from harness import implementation

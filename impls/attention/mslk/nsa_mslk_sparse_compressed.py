@@ -1,7 +1,7 @@
 """MSLK's native sparse attention that reads only some block means, so that no branch grows as N².
 
-Of groups of 128 block means the 16 of highest mean score are read (`num_cmp_selected_blocks` in
-#296). Where there are no more groups than that, this is `nsa_mslk`, operation for operation.
+It reads the 16 groups of 128 block means with the highest mean score (`num_cmp_selected_blocks` in #296).
+With 16 groups or fewer, this is `nsa_mslk`, operation for operation.
 """
 
 from harness import implementation

@@ -1,7 +1,7 @@
-"""`nsa_mslk` (MSLK #296) on the CPU by tiles: a thread takes one through all branches, waiting for no other.
+"""`nsa_mslk` (MSLK #296) on the CPU by tiles: each thread takes a tile through all branches without waiting.
 
-Compiled by numba, products by BLAS; forward and in f32 alone. `nsa_mslk` calls torch's attention kernel
-once for each branch and a few tiles, and its threads wait for each other after every operator.
+Compiled by numba, products by BLAS; only forward and only f32. In `nsa_mslk`, torch's attention kernel is
+called once for each branch and a few tiles, and its threads wait for each other after every operator.
 """
 
 from importlib.util import find_spec

@@ -1,7 +1,7 @@
-"""`nsa_mslk_sparse_compressed` that scores blocks twice, for its blocks and again for its groups of means.
+"""`nsa_mslk_sparse_compressed` that computes scores twice: for its blocks, and for its groups of means.
 
-As MSLK #296 had it before the shared selector, which takes both from one product. Where no groups are
-selected there is one selection, and this is `nsa_mslk`.
+MSLK #296 did this before its shared selector, which uses one product for both. If no groups are selected
+there is one selection, and this is `nsa_mslk`.
 """
 
 from harness import implementation

@@ -1,7 +1,7 @@
-"""Native sparse attention as MSLK's kernels run it (#296): what its published times are times of.
+"""Native sparse attention as MSLK's kernels compute it (#296): its published times are for this.
 
-`nsa_mslk` is the formula; the kernels read whole blocks of 128 tokens around the selected ones,
-count block 0 again for missing picks where `block` is 128 or more, and window + 1 keys.
+`nsa_mslk` is the formula; the kernels read whole blocks of 128 tokens around the selected ones, count block 0
+again for missing picks if `block` is 128 or more, and read window + 1 keys.
 """
 
 from harness import implementation

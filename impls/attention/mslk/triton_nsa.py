@@ -1,9 +1,9 @@
-"""`nsa_mslk` (MSLK #296) in Triton kernels: blocks are read where they lie, no copy or mask is in memory.
+"""`nsa_mslk` (MSLK #296) in Triton kernels: blocks are read in place, without copies or masks in memory.
 
-One kernel per pass: means, mean queries, selection, which keeps the highest scores while they pass by, and
-the three branches with their gates (`fused`), or each branch and the gated sum apart. Here every query head
-picks for itself, so a program has one head's queries. The backward sums keys' gradients by transposed lists,
-in one order, or atomically. In f32 products are IEEE's, by the general arithmetic units.
+One kernel per pass: means, mean queries, selection, which keeps only the highest scores seen so far, and the
+three branches with their gates (`fused`), or each branch and the gated sum separately. Every query head picks
+for itself, so a program has one head's queries. The backward sums keys' gradients by transposed lists, in one
+order, or atomically. In f32 products are IEEE's, by the general arithmetic units.
 """
 
 from harness import implementation

@@ -1,1 +1,1 @@
-"""Native sparse attention as the paper means it: overlapping compression, and heads that share blocks."""
+"""Native sparse attention in the paper's form: overlapping compression, and heads that share blocks."""

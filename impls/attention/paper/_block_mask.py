@@ -1,8 +1,8 @@
-"""Given blocks as FlexAttention's mask: lists of blocks of 128 × 128 pairs, and which pairs of one are read.
+"""Given blocks as FlexAttention's mask: lists of blocks of 128 × 128 pairs, and which pairs are read.
 
-A list holds every block that one of 128 queries reads, so that queries with picks of their own share little;
-inside a block an array of a boolean per query and block, seq² / block of them for each key head, says which
-pairs count.
+A list has every block that one of 128 queries reads, so queries with different picks share little. Inside a
+block, an array with a boolean per query and block says which pairs count: seq² / block booleans for each key
+head.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ BLOCK = 128
 
 
 def refuse(w: AttentionWorkload) -> None:
-    """Unsupported for a workload that the mask or the kernel does not take."""
+    """Raise Unsupported for a workload that the mask or the kernel does not support."""
     in_stage(w, "given_blocks")
     refuse_flex(w, "attention/given_blocks_gather")
     if BLOCK % w.block and w.block % BLOCK:
-        raise Unsupported(f"block {w.block}: the mask's are {BLOCK} tokens; use a divisor or a multiple")
-    # torch 2.13 widens indices for the arrays of queries and keys, and not for one that the mask reads.
+        raise Unsupported(f"block {w.block}: the mask's blocks are {BLOCK} tokens; use a divisor or multiple")
+    # torch 2.13 widens indices for the arrays of queries and keys, but not for an array that the mask reads.
     if (count := w.batch * w.kv_heads * w.seq * -(-w.seq // w.block)) >= 1 << 31:
         raise Unsupported(
             f"the mask reads {count} booleans, which torch indexes by 32 bits; use a shorter seq"
@@ -32,7 +32,7 @@ def refuse(w: AttentionWorkload) -> None:
 
 
 class BlockLists(NamedTuple):
-    """Of each row of blocks, [b, heads, blocks]: how many hold a hidden pair, which, how many none, which."""
+    """Per row of blocks, [b, heads, blocks]: how many with a hidden pair, which, how many without, which."""
 
     partly: Any
     index: Any
@@ -43,8 +43,8 @@ class BlockLists(NamedTuple):
 def read_blocks(w: AttentionWorkload, picks: Any) -> Any:
     """Whether a query of a key head reads a block of `block` tokens: booleans [b, kv_heads, seq, blocks].
 
-    Neither this nor what follows indexes, or inverts by ~: of tensors on a GPU that is not there torch can
-    do neither.
+    Neither this nor the following functions index, or invert by ~: torch can do neither for tensors on an
+    absent GPU.
     """
     import torch
 
@@ -56,9 +56,9 @@ def read_blocks(w: AttentionWorkload, picks: Any) -> Any:
 
 
 def visible(w: AttentionWorkload, batch: Any, head: Any, query: Any, key: Any, read: Any) -> Any:
-    """Whether a query of a head sees a key, as FlexAttention asks.
+    """Whether a query of a head sees a key, in the form that FlexAttention calls.
 
-    Quotients are written as Dynamo has them when it has traced //.
+    Quotients are written as in Dynamo's trace of //.
     """
     import torch
 
@@ -82,9 +82,9 @@ def block_lists(w: AttentionWorkload, read: Any) -> BlockLists:
 
 
 def _tiles(w: AttentionWorkload, read: Any, *, value: bool) -> Any:
-    """Of each block of 128 × 128 pairs, what its queries say of its keys: [b, kv_heads, blocks, blocks, n].
+    """For each block of 128 × 128 pairs, its queries' values for its keys: [b, kv_heads, blocks, blocks, n].
 
-    Queries behind the last have `value`, as have keys.
+    Queries and keys after the last have `value`.
     """
     from torch.nn.functional import pad
 

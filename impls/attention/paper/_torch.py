@@ -1,7 +1,7 @@
 """Native sparse attention with a selection per query in torch: the paper's form, and fla's.
 
-Every query gathers the keys of its own blocks, a chunk of queries at a time; a backward computes
-each chunk again from its inputs, and selects again.
+Every query gathers the keys of its own blocks, a chunk of queries at a time. A backward computes each chunk
+again from its inputs, and selects again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEP_QUERIES = 256
 
 
 def attention(w: AttentionWorkload, *, fla: bool = False) -> Callable[..., Any]:
-    """The callable of `nsa_paper` and `nsa_fla_torch`. Unsupported names the field they leave out."""
+    """The callable of `nsa_paper` and `nsa_fla_torch`. Unsupported names the field that they exclude."""
     import torch
     from torch.nn.functional import pad
     from torch.utils.checkpoint import checkpoint
@@ -89,13 +89,13 @@ def attention(w: AttentionWorkload, *, fla: bool = False) -> Callable[..., Any]:
 
 
 def queries_at_a_time(w: AttentionWorkload) -> int:
-    """As many as gathered keys and values leave room for."""
+    """Queries per chunk: as many as fit with their gathered keys and values."""
     gathered = 2 * 4 * w.batch * w.kv_heads * min(w.selected * w.block, w.seq) * w.head_dim
     return max(1, min(STEP_QUERIES, STEP_BYTES // gathered))
 
 
 def softmax(scores: Any, visible: Any) -> Any:
-    """Over the last axis; 0 where nothing is visible."""
+    """Softmax over the last axis; 0 if nothing is visible."""
     import torch
 
     some = visible.any(-1, keepdim=True)
@@ -114,7 +114,8 @@ def select(w: AttentionWorkload, p: Any, now: Any, end: int, *, fla: bool = Fals
     else:
         length, stride = lengths(w, fla=False)
         strides, before = w.block // stride, length // stride - 1
-        # Strides that each compression block which touches a selection block has in it, the paper's 1 2 2 2 1
+        # For each compression block that touches a selection block, the strides that it has in it: the
+        # paper's 1 2 2 2 1
         common = [
             float(min(i, strides, before + 1, strides + before + 1 - i))
             for i in range(1, strides + before + 1)
@@ -148,12 +149,12 @@ def attend_picked(w: AttentionWorkload, q: Any, keys: Any, values: Any, picks: A
         seen = (token >= 0) & (token <= now)
         p = softmax(torch.einsum("bkgtd,bktsd->bkgts", q, chosen[0]), seen[:, :, None])
         fine = torch.einsum("bkgts,bktsd->bkgtd", p, chosen[1])
-        del chosen, p  # returning this memory takes a fifth of the call: it is time of this stage
+        del chosen, p  # returning this memory takes a fifth of the call; it is part of this stage's time
     return fine
 
 
 def gated_sum(branches: list[Any], shares: Any) -> Any:
-    """[b, queries, heads, d] of branches [b, kv_heads, group, queries, d], in their gates' shares."""
+    """[b, queries, heads, d] from branches [b, kv_heads, group, queries, d], weighted by their gates."""
     import torch
 
     with stage("gate"):

@@ -1,8 +1,8 @@
 """The selected branch by torch's FlexAttention: given blocks as its block mask, made in every call.
 
-It visits every block of 128 × 128 pairs of which one is read, where `triton_given_blocks` reads each query's
-own: picks that differ from query to query leave it little to skip. torch 2.13 compiles no kernel in f64, and
-on the CPU none for a backward, and none at all without a C++ compiler.
+It visits every block of 128 × 128 pairs of which any is read, while `triton_given_blocks` reads each query's
+own blocks. If picks differ from query to query it can skip little. torch 2.13 compiles no kernel in f64, on
+the CPU no backward, and nothing without a C++ compiler.
 """
 
 from harness import implementation, stage

@@ -1,7 +1,7 @@
-"""The selected branch alone: attention of every query over the tokens of blocks that are given.
+"""Only the selected branch: attention of every query to the tokens of given blocks, gathered per query.
 
-What XunhaoLai's native-sparse-attention-triton calls top-k sparse attention, so that a selection can come
-from elsewhere. The paper's second branch as `nsa_paper` has it: blocks are gathered for every query and key
+XunhaoLai's native-sparse-attention-triton calls this top-k sparse attention; the selection can come from
+elsewhere. It is the paper's second branch as in `nsa_paper`: blocks are gathered for every query and key
 head, a chunk of queries at a time, and a backward gathers them again.
 """
 

@@ -1,8 +1,9 @@
-"""The paper's decode: one query scores the cached block means, and reads the blocks it selects and a window.
+"""The paper's decode: one query scores the cached block means, and reads its selected blocks and a window.
 
-Of the cache it reads one mean every `stride` tokens, `selected` blocks and `window` keys, where dense decode
-reads all (arXiv 2502.11089, section on decoding). The means are part of the cache: a call that made them
-from the keys would read every key. Picked tokens are read in place, without a copy of the cache.
+From the cache it reads one mean every `stride` tokens, `selected` blocks and `window` keys, while dense
+decode reads all (arXiv 2502.11089, section on decoding). The means are part of the cache: a call that
+computed them from the keys would read every key. Picked tokens are read in place, without a copy of the
+cache.
 """
 
 from harness import implementation, stage

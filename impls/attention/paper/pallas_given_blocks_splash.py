@@ -1,8 +1,9 @@
 """The selected branch by jax's splash attention for TPUs: given blocks as its mask, made in every call.
 
-A mask that is not known when the kernel is built lies in memory whole, a boolean for every pair of each query
-head, and the grid visits every block of pairs: what none of its queries reads is not computed. A query
-without a pick gets the mean of a block, not zeros; in this family's inputs every query has a pick.
+A mask that is not known when the kernel is built is stored whole in memory, a boolean for every pair of each
+query head, and the grid visits every block of pairs. Blocks that none of their queries reads are not
+computed. A query without a pick gets the mean of a block, not zeros; in this family's inputs every query has
+a pick.
 """
 
 from typing import Any
@@ -36,7 +37,7 @@ def pallas_given_blocks_splash(w: AttentionWorkload, *, block: int = 512):
     def attend_one(q, k, v, picks):
         with stage("mask"):
             kernel = splash.make_splash_mha_single_device(mask(picks), block_sizes=blocks)
-            # jax 0.10.2 makes an array of this flag, and asks it under jit whether it is true.
+            # jax 0.10.2 converts this flag to an array, and under jit tests whether it is true.
             kernel.fwd_mask_info = kernel.fwd_mask_info._replace(is_dynamic_mask=True)
         q, k, v = (x.swapaxes(0, 1) for x in (q * w.head_dim**-0.5, k, v))
         with stage("attend"), jax.default_matmul_precision("highest" if w.dtype == "f32" else "default"):

@@ -1,7 +1,7 @@
-"""The selected branch alone in Triton: the query heads of a key head share a tile, and no copy is gathered.
+"""Only the selected branch, in Triton: the query heads of a key head share a tile, without gathered copies.
 
-What `given_blocks_gather` copies a chunk of queries at a time, a program reads where it lies. The backward
-sums keys' gradients by transposed lists, in one order, or atomically.
+A program reads in place the blocks that `given_blocks_gather` copies a chunk of queries at a time. The
+backward sums keys' gradients by transposed lists, in one order, or atomically.
 """
 
 from harness import implementation

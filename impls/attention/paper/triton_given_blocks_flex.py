@@ -1,6 +1,6 @@
-"""The kernel that torch's inductor writes in Triton for `given_blocks_flex`, launched as it is written.
+"""The Triton kernel that torch's inductor generates for `given_blocks_flex`, launched directly.
 
-So it can be planned for a GPU that is not here, beside `triton_given_blocks`, and held to the contract by the
+Therefore it can be compiled for an absent GPU, compared with `triton_given_blocks`, and checked in the
 interpreter. The mask is made in every call: seq² / block booleans for each key head, and lists of blocks.
 """
 

@@ -1,8 +1,8 @@
-"""`nsa_paper` (arXiv 2502.11089) in Triton kernels: the query heads of a key head share a tile and its picks.
+"""`nsa_paper` (arXiv 2502.11089) in Triton: the query heads of a key head share a tile and its picks.
 
-Blocks are read where they lie, and selection keeps the highest scores while the probabilities pass by, which
-are computed twice: once for their sums, once for the blocks' scores. The last pass adds the gated branches
-(`fused`), or another does. The backward sums keys' gradients by transposed lists, in one order, or
+Blocks are read in place, and selection keeps only the highest scores seen so far. The probabilities are
+computed twice: once for their sums, once for the blocks' scores. The last pass also adds the gated branches
+(`fused`), or a separate pass does. The backward sums keys' gradients by transposed lists, in one order, or
 atomically. In f32 products are IEEE's, by the general arithmetic units.
 """
 

@@ -1,1 +1,1 @@
-"""Stages of native sparse attention by themselves: compression, selection, gating."""
+"""Single stages of native sparse attention: compression, selection, gating."""

@@ -1,6 +1,6 @@
-"""Block means as a matrix product with a row of ones: the sum runs in the kernels of products.
+"""Block means as a matrix product with a row of ones: the sum runs in matrix-product kernels.
 
-In half precision the ones are exact where 1 / block would not be for every block; the division is last.
+In half precision the ones are exact, while 1 / block would not be for every block; the division comes last.
 """
 
 from harness import implementation

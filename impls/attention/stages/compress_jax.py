@@ -1,4 +1,4 @@
-"""Block means of keys and values in one program, as MSLK #296's fused kernel has them in one launch."""
+"""Block means of keys and values in one XLA program, like MSLK #296's fused kernel in one launch."""
 
 from harness import implementation
 

@@ -1,4 +1,4 @@
-"""Block means as they are written: keys, then values, each summed along its blocks."""
+"""Block means by the formula: keys, then values, each summed along its blocks."""
 
 from harness import implementation
 

@@ -1,4 +1,4 @@
-"""Gating as `nsa_mslk` does it: one product, then two that are added where the first stands.
+"""Gating as in `nsa_mslk`: one product, then two more that are added to it in place.
 
 Three operators instead of five and one array instead of five, in f32 at least.
 """

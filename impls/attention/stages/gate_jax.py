@@ -1,4 +1,4 @@
-"""Gating in one pass, as MSLK #296's fused kernel: XLA fuses products and sums, each branch is read once."""
+"""Gating in one pass, like MSLK #296's fused kernel: XLA reads each branch once."""
 
 from harness import implementation
 

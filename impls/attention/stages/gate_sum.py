@@ -1,4 +1,4 @@
-"""Gating as it is written: three products and two sums, each an array as large as the result."""
+"""Gating by the formula: three products and two sums, each an array as large as the result."""
 
 from harness import implementation
 

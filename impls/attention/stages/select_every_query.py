@@ -1,7 +1,7 @@
-"""Selection by every query's scores, averaged over the tile: what `select_mean_query` saves.
+"""Selection by every query's scores, averaged over the tile: the baseline for `select_mean_query`.
 
-The formula as it is written: `tile` times as many products, and scores of a tile's queries side by side
-(MSLK #296 before mean queries).
+The formula as written: `tile` times as many products, and all scores of a tile's queries stored (MSLK #296
+before mean queries).
 """
 
 from harness import implementation

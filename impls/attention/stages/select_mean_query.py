@@ -1,6 +1,6 @@
-"""Selection by mean queries: mean(Q·K) = mean(Q)·K, so a tile of 256 takes one product instead of 256.
+"""Selection by mean queries: mean(Q·K) = mean(Q)·K, so a tile of 256 needs one product instead of 256.
 
-As the sparse forms select: the scores of some tiles at a time, then the best of each (MSLK #296).
+The sparse forms select in this way: the scores of some tiles at a time, then the best of each (MSLK #296).
 """
 
 from harness import implementation
@@ -9,7 +9,7 @@ from .._selection import select_blocks
 from .._stage import in_stage
 from ..workload import AttentionWorkload
 
-TILES = 16  # scored together: their scores are all that grows with tiles times blocks
+TILES = 16  # scored together: only their scores grow with tiles times blocks
 
 
 @implementation(framework="torch", semantics="select")

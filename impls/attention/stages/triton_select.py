@@ -1,6 +1,6 @@
-"""Selection in Triton: a tile's mean queries, and the highest scores kept while all pass by, in f32.
+"""Selection in Triton, in f32: a tile's mean queries, keeping only the highest scores seen so far.
 
-The kernels of `triton_nsa`. Of equal scores the lower block is picked, whatever the order of the loop.
+The kernels of `triton_nsa`. For equal scores the lower block is picked, whatever the order of the loop.
 """
 
 from harness import Unsupported, implementation

@@ -1,1 +1,1 @@
-"""The family's checks: named properties outside of any contract."""
+"""The family's checks: named properties that the contracts do not test."""

@@ -1,4 +1,4 @@
-"""Rows that random scores never are, and the order that a selection comes in."""
+"""Checks with rows that random scores never produce, and of the order of a selection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAN = "nan"
 
 
 def _kinds(w: Any) -> dict[str, Any]:
-    """Rows of f64 scores by name; in those but `nan` the whole selection is settled."""
+    """Rows of f64 scores by name; except in `nan`, the whole selection is determined."""
     import numpy as np
 
     drawn = np.random.default_rng(2).standard_normal(w.seq)
@@ -42,10 +42,10 @@ def _fill(trial: Trial, row: Any) -> Any:
 
 
 def edge_rows(trial: Trial) -> Judgement:
-    """Rows of one kind at a time: the answer is a selection, and its largest score is the row's.
+    """One kind of row at a time: the answer must be a selection with the row's largest score.
 
-    `nan` says what becomes of one NaN among normal scores; `lax.top_k` takes it for the largest. A
-    selection of one is held to the workload's recall, which an exact one exceeds.
+    `nan` reports what happens to one NaN among normal scores; `lax.top_k` treats it as the largest. A
+    selection of one must reach the workload's recall, which an exact one exceeds.
     """
     w = trial.workload
     figures: dict[str, float | int | str | None] = {}
@@ -65,7 +65,7 @@ def edge_rows(trial: Trial) -> Judgement:
 
 
 def _largest_alone(trial: Trial) -> float | None:
-    """Share of the drawn rows whose largest is what topk 1 gives; None where that is refused."""
+    """Share of the drawn rows whose largest score topk 1 returns; None if topk 1 is refused."""
     try:
         pairs = selected_and_best(trial, trial.inputs["scores"], replace(trial.workload, topk=1))
     except Unsupported:
@@ -86,7 +86,7 @@ def _compare_settled(trial: Trial, scores: Any, kind: str) -> str:
 
 
 def _with_nan(trial: Trial, scores: Any) -> tuple[str, str]:
-    """(what became of the NaN, why the answer is no selection)."""
+    """(what happened to the NaN, why the answer is not a selection)."""
     import numpy as np
 
     values, indices = (np.asarray(part) for part in trial.call({"scores": scores}))
@@ -102,7 +102,7 @@ def _with_nan(trial: Trial, scores: Any) -> tuple[str, str]:
 
 
 def order(trial: Trial) -> Judgement:
-    """Share of rows that come as `lax.top_k` has them, on the drawn scores and on a coarse grid of them."""
+    """Share of rows in the order of `lax.top_k`, for the drawn scores and for scores on a coarse grid."""
     import numpy as np
 
     w, drawn = trial.workload, trial.inputs["scores"]

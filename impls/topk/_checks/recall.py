@@ -1,4 +1,4 @@
-"""A sample of rows with their scores at random places, for which plans promise their recall."""
+"""Recall on a sample of rows with scores at random places, for which plans promise their recall."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from harness import Evidence, Judgement, Trial
 from .._approx_plan import expected_recall_of
 from .._contracts import found_shares, interval, selection
 
-ROWS = 256  # enough that the error of a mean recall of 0.95 is below 0.002 at topk 64
+ROWS = 256  # enough for the error of a mean recall of 0.95 to be below 0.002 at topk 64
 MOST_SCORES = 1 << 24
 SIGMAS = 4.0
-ROUNDING = 1e-9  # theory is good to nine digits, and sums of weights to more
+ROUNDING = 1e-9  # theory is accurate to nine digits, and sums of weights to more
 
 
 def selected_and_best(trial: Trial, scores: Any, workload: Any = None) -> tuple[Any, Any]:
     """Sorted values of the answer to these scores and of the largest, f64 [rows, topk] each.
 
-    ValueError where the answer is no selection. With a workload the implementation is built for that.
+    ValueError if the answer is not a selection. If a workload is given, the implementation is built for it.
     """
     import numpy as np
 
@@ -47,7 +47,7 @@ def draws(trial: Trial) -> Iterator[Any]:
 
 
 def sampled_shares(trial: Trial, weigh: Callable[[Any], Callable[[Any], Any]] | None = None) -> Any:
-    """Per sampled row, the share of the largest that was found; `weigh(want)` gives what each counts."""
+    """Per sampled row, the share of the largest that was found; `weigh(want)` gives the weight of each."""
     import numpy as np
 
     pairs = (selected_and_best(trial, scores) for scores in draws(trial))
@@ -57,10 +57,10 @@ def sampled_shares(trial: Trial, weigh: Callable[[Any], Callable[[Any], Any]] | 
 
 
 def judge_bound(trial: Trial, name: str, shares: Any) -> Judgement:
-    """Whether a sample of shares agrees with theory, where a plan gives one, and with the target.
+    """Whether a sample of shares agrees with the plan's theory, if any, and with the target.
 
-    With a plan that promises the target the sample must not contradict either; without one its 95 %
-    interval has to lie at the target or above, since nothing else vouches for it.
+    With a plan that promises the target, the sample must not contradict either. Without a plan, the sample's
+    95 % interval must be at the target or above, because nothing else supports the target.
     """
     target = trial.workload.recall
     theory = expected_recall_of(trial.workload, trial.static, trial.options)
@@ -72,14 +72,14 @@ def judge_bound(trial: Trial, name: str, shares: Any) -> Judgement:
     figures = {name: mean, "low": low, "high": high, "theory": theory, "rows": shares.size, "target": target}
     reason = ""
     if bound is not None and mean < bound:
-        reason = f"mean {mean:.4f} is over four errors below the {theory:.4f} of random placement"
+        reason = f"mean {mean:.4f} is over four standard errors below {theory:.4f}, that of random placement"
     elif (low if theory is None else high) < target - ROUNDING:
         reason = f"{low:.4f} to {high:.4f} at 95 % does not show the target {target:g}"
     return Judgement(not reason, figures, reason)
 
 
 def count_found(trial: Trial, columns: Any) -> Any:
-    """Per row, how many of these columns were found (`topk` of them, all with the one largest score)."""
+    """Per row, how many of these columns were found (`topk` columns, all with the largest score)."""
     import numpy as np
 
     scores = np.full_like(trial.inputs["scores"], -1)
@@ -89,7 +89,7 @@ def count_found(trial: Trial, columns: Any) -> Any:
 
 
 def on_stride(w: Any, stride: int) -> Any:
-    """The first `topk` columns by their remainder: they share as few classes mod `stride` as can be."""
+    """The first `topk` columns by their remainder mod stride: in as few residue classes as possible."""
     import numpy as np
 
     columns = np.arange(w.seq)

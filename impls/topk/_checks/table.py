@@ -1,7 +1,7 @@
-"""Objections to an approximate top-k in an indexer (MaxText #4243) and similar code, as checks.
+"""The family's checks: objections to approximate top-k in an indexer (MaxText #4243) and similar code.
 
-A contract judges the mean recall of the seeded rows; here the sample is larger and its error counts,
-and a variant gets placements, rows and weights that a mean over random scores does not show.
+A contract judges the mean recall of the seeded rows. The checks use a larger sample and its error, and
+placements, rows and weights that a mean over random scores does not show.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .._contracts import found_shares
 from .edges import edge_rows, order
 from .recall import count_found, judge_bound, on_stride, sampled_shares, selected_and_best
 
-STRIDES = (128, 1024, 2048, 4096, 16384)  # a TPU's lanes, and counts of buckets that are in use
+STRIDES = (128, 1024, 2048, 4096, 16384)  # a TPU's lanes, and numbers of buckets in use
 
 
 def _recall_target_strict(trial: Trial) -> Judgement:
@@ -31,10 +31,10 @@ def _softmax(want: Any) -> Any:
 
 
 def _attention_mass_recall(trial: Trial) -> Judgement:
-    """Scores as logits: the share of the softmax over the true selection that was found.
+    """Treat scores as logits: the share found of the softmax over the true selection.
 
-    A larger score is at least as likely to stay as a smaller one, so the expected share of the mass
-    is no less than the expected recall (Chebyshev's sum inequality).
+    A larger score is at least as likely to be found as a smaller one, so the expected share of the mass is at
+    least the expected recall (Chebyshev's sum inequality).
     """
     return judge_bound(trial, "mass", sampled_shares(trial, _softmax))
 
@@ -43,13 +43,13 @@ def _positive(want: Any) -> Any:
     import numpy as np
 
     least = want.min(axis=1, keepdims=True)
-    # A share of a sum that is not of positive numbers says nothing; there each counts as one.
+    # A share of a sum is meaningless if some terms are not positive; then each score counts as one.
     plain = ~np.isfinite(least) | (least <= 0)
     return lambda scores: np.where(plain, 1.0, scores)
 
 
 def _value_recall(trial: Trial) -> Judgement:
-    """The share of the sum of the largest, by the same inequality, where all of them are positive."""
+    """The share of the sum of the largest, by the same inequality, if all of them are positive."""
     return judge_bound(trial, "value", sampled_shares(trial, _positive))
 
 
@@ -99,13 +99,14 @@ def _approximation_engaged(trial: Trial) -> Judgement:
 
 
 def _arm_executed(trial: Trial) -> Judgement:
-    """The largest in as few buckets as hold them: those keep `keep` each, and neither more nor less.
+    """Put the largest into as few buckets as possible: each bucket must keep exactly `keep` of them.
 
-    An early return to the exact selection finds all, as does an option that is never read.
+    An early return to the exact selection finds all of them, and so does an implementation that ignores its
+    options.
     """
     w, options = trial.workload, trial.options
     if not {"buckets", "keep"} <= set(options):
-        raise Unsupported("no plan of buckets; what the operator did is among the facts of the case")
+        raise Unsupported("no plan of buckets; the case's facts say what the operator did")
     buckets, keep = options["buckets"], options["keep"]
     full, rest = divmod(w.topk, w.seq // buckets)
     want = full * keep + min(rest, keep)
@@ -113,12 +114,12 @@ def _arm_executed(trial: Trial) -> Judgement:
     wrong = counts[counts != want]
     text = ""
     if len(wrong):
-        text = f"{int(wrong[0])} of {w.topk} were found where {buckets} buckets of {keep} keep {want}"
+        text = f"found {int(wrong[0])} of {w.topk}, but {buckets} buckets of {keep} keep {want}"
     return Judgement(not text, {"found": float(counts.mean()), "plan": want}, text)
 
 
 def _placement(trial: Trial) -> Judgement:
-    """Recall where the largest are neighbours, and where they are a stride apart; the worst row of each."""
+    """Recall if the largest are neighbours, and if they are a stride apart; the worst row of each."""
     w = trial.workload
     first = (w.seq - w.topk) // 2
     figures: dict[str, Any] = {"run": float(count_found(trial, slice(first, first + w.topk)).min()) / w.topk}
@@ -138,14 +139,14 @@ CHECKS = (
     ),
     Check(
         "approximation_engaged",
-        "at the tested shape the operator plans no approximation, and off a TPU it does none (MaxText #4243)",
+        "the operator plans no approximation at the tested shape, and makes none off a TPU (MaxText #4243)",
         _approximation_engaged,
         semantics=("recall",),
         decides=False,
     ),
     Check(
         "arm_executed",
-        "an early return let a test pass that never ran what it tests (MaxText #4243; TensorRT-LLM #18702)",
+        "an early return let a test pass without running its case (MaxText #4243; TensorRT-LLM #18702)",
         _arm_executed,
         semantics=("recall",),
     ),
@@ -157,7 +158,7 @@ CHECKS = (
     ),
     Check(
         "value_recall",
-        "coarse keys kept 0.53 of what was to be selected on rows of a real indexer (sglang #37591)",
+        "on rows of a real indexer, coarse keys found only 0.53 of the selection (sglang #37591)",
         _value_recall,
         semantics=("recall",),
     ),
@@ -170,21 +171,21 @@ CHECKS = (
     ),
     Check(
         "placement",
-        "the bound on recall holds for random placement; scores of neighbours are alike (arXiv 2506.04165)",
+        "the bound on recall assumes random placement; neighbouring scores are alike (arXiv 2506.04165)",
         _placement,
         semantics=("recall",),
         decides=False,
     ),
     Check(
         "order",
-        "lax.top_k descends and takes equal scores by their index; others leave both open (MaxText #4243)",
+        "lax.top_k returns descending scores, ties by index; others promise neither (MaxText #4243)",
         order,
         inputs=("scores",),
         decides=False,
     ),
     Check(
         "edge_rows",
-        "a causal mask leaves rows of −inf, and a NaN takes a place of the selection (MaxText #4437)",
+        "a causal mask leaves rows of −inf, and a NaN takes a place in the selection (MaxText #4437)",
         edge_rows,
         inputs=("scores",),
     ),

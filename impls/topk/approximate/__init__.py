@@ -1,1 +1,1 @@
-"""Approximate selection: most of the k largest, with a recall that is promised."""
+"""Approximate selection: most of the k largest, with a promised recall."""

@@ -1,8 +1,8 @@
 """`lax.approx_max_k` at the workload's recall (MaxText #4243): the operator that TPUs have for it.
 
-Elsewhere it is lowered to a full sort or to `lax.top_k`: on CPU its recall is 1 for any target,
-and its time says nothing of a TPU's. On a TPU, too, the planner gives the exact result where the
-groups that meet the target would hold one score each, as at seq 65536, topk 2048, recall 0.95.
+Elsewhere it is lowered to a full sort or to `lax.top_k`: on CPU its recall is 1 for any target, and its time
+does not predict a TPU's. Also on a TPU, the planner gives the exact result if the groups that meet the target
+would have one score each, for example at seq 65536, topk 2048, recall 0.95.
 """
 
 from harness import implementation

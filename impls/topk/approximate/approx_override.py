@@ -1,10 +1,10 @@
-"""`lax.approx_max_k` on shards that know the whole length: `reduction_input_size_override=seq`, then a merge.
+"""`lax.approx_max_k` on shards with `reduction_input_size_override=seq` (the whole length), then a merge.
 
-A shard alone would plan its groups for its own length, and be exact where they come out at one score
-each: 16384 columns at topk 2048 and recall 0.95 do. As one of eight, with the override, it plans for
-131072 and halves what it returns (MaxText #4243 under context parallelism; jax's `ann.py` has the
-option for this). The largest of all shards' candidates are then taken exactly. On CPU the operator
-sorts, and the candidates are the shard's largest: the recall is 1 wherever a shard returns k of them.
+Without the override, a shard would plan its groups for its own length, and be exact if each group has one
+score, for example for 16384 columns at topk 2048 and recall 0.95. As one of eight with the override, it plans
+for 131072 and halves what it returns (MaxText #4243 under context parallelism; jax's `ann.py` has the option
+for this). The largest of all shards' candidates are then selected exactly. On CPU the operator sorts, and the
+candidates are the shard's largest: the recall is 1 if a shard returns k of them.
 """
 
 from harness import Unsupported, implementation

@@ -1,9 +1,9 @@
 """`lax.approx_max_k(aggregate_to_topk=False)`, cut down to k by `lax.top_k` (MaxText #4243's operator).
 
-Without aggregation the operator ends after its first stage: it returns the best of each group, at
-least k of them (2048 at seq 8192, topk 64, recall 0.95; all 65536 at seq 65536, topk 2048), and on a
-TPU in no order. What cuts them down is then the caller's, and is timed here. On CPU it returns as
-many, but the row's largest, by a sort or a top-k: the recall is 1 for any target.
+Without aggregation the operator ends after its first stage. It returns the best of each group, at least k of
+them (2048 at seq 8192, topk 64, recall 0.95; all 65536 at seq 65536, topk 2048), and on a TPU unordered. The
+caller then reduces them to k, which is timed here. On CPU it returns the same number of scores, but those are
+the row's largest, by a sort or a top-k: the recall is 1 for any target.
 """
 
 from harness import implementation

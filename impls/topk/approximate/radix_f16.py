@@ -1,9 +1,9 @@
-"""Radix select on scores rounded to f16: half the digits, and it cannot tell apart what rounds to one key.
+"""Radix select on scores rounded to f16: half the digits, but scores that round to one key are the same.
 
-Of the scores that share the cutoff's key it takes the first, not the largest. On normal scores that
-is a few in a thousand; where scores crowd around a value with coarse steps it is most: a kernel with
-f16 keys kept 0.53 of the selected values on rows of a real indexer (sglang #37591), and `narrow`
-scores give that recall at topk/seq 1/32 by theory.
+Among scores with the cutoff's key it selects the first, not the largest. On normal scores a few in a thousand
+are wrong. If scores cluster around a value with coarse steps, most are: a kernel with f16 keys found 0.53 of
+the selected values on rows of a real indexer (sglang #37591), and by theory `narrow` scores give that recall
+at topk/seq 1/32.
 """
 
 from math import sqrt
@@ -17,16 +17,16 @@ from ..workload import TopkWorkload
 NORMAL = NormalDist()
 SIGMAS = 8
 
-# Of normal scores with the cutoff at t ≥ 1, at most a share φ(t)/(1 − Φ(t)) · t/1024 ≤ (t² + 1)/1024 of the
-# selection lies on the cutoff's key, and no more can be lost: below 0.03 up to t = 5.4, one of 3e7.
+# For normal scores with the cutoff at t ≥ 1, at most a share φ(t)/(1 − Φ(t)) · t/1024 ≤ (t² + 1)/1024 of the
+# selection has the cutoff's key, and no more can be lost: below 0.03 up to t = 5.4, one of 3e7.
 PROMISED = 0.97
 
 
 def expected_recall(w: TopkWorkload) -> float:
-    """Of `narrow` scores, z sixteenths above 64: f16 rounds z to an integer (to a half below zero).
+    """For `narrow` scores, z sixteenths above 64: f16 rounds z to an integer (to a half below zero).
 
-    The scores above the cutoff's step are all taken; the places that are left go to those on the
-    step at random, so a share of them, places left over scores on the step, goes to the right ones.
+    All scores above the cutoff's step are selected. The remaining places go at random to scores on the step,
+    so the share of right ones is the remaining places divided by the scores on the step.
     """
     share = w.topk / w.seq
     step = round(NORMAL.inv_cdf(1 - share))
@@ -38,8 +38,8 @@ def expected_recall(w: TopkWorkload) -> float:
 def _error(w: TopkWorkload) -> float:
     """Eight standard deviations of the mean recall, at most.
 
-    One of the k of a row is found or not, and the scores above the step vary as a count below k
-    does: either has a variance below 1/k of a row's recall, and together below 2/k.
+    Each of the k scores of a row is found or not, and the number of scores above the step varies like a count
+    below k. Each has a variance below 1/k of a row's recall, and both together below 2/k.
     """
     return SIGMAS * sqrt(2 / (w.topk * w.rows * w.batch))
 
@@ -52,7 +52,7 @@ def _fails(w: TopkWorkload) -> bool:
     return _coarse(w) and w.topk * 4 <= w.seq and expected_recall(w) + _error(w) < w.recall
 
 
-LOST = "its keys cannot tell the row's largest apart, wherever they lie (sglang #37591)"
+LOST = "its keys cannot tell the row's largest apart, wherever they are (sglang #37591)"
 HELD_TO_RECALL = ("recall_target_strict", "attention_mass_recall", "value_recall")
 
 
@@ -61,15 +61,15 @@ HELD_TO_RECALL = ("recall_target_strict", "attention_mass_recall", "value_recall
     semantics="recall",
     fails=lambda w, _options: dict.fromkeys(HELD_TO_RECALL, LOST) if _fails(w) else {},
     expect={
-        "incorrect": "scores that round to one f16 key are taken by index, not by value (sglang #37591)",
+        "incorrect": "scores that round to one f16 key are selected by index, not by value (sglang #37591)",
         "when": _fails,
     },
 )
 def radix_f16(w: TopkWorkload):
     if w.dtype == "bf16":
-        raise Unsupported("bf16 reaches beyond the range of f16 keys; use radix")
+        raise Unsupported("dtype=bf16: values exceed the range of f16 keys; use radix")
     if _coarse(w) and not _fails(w):
-        raise Unsupported("chance may decide whether f16 keys suffice here; use radix, or rows to tell")
+        raise Unsupported("chance may decide whether f16 keys suffice here; use radix, or more rows")
     if w.recall > PROMISED and w.dtype != "f16":
         raise Unsupported(f"f16 keys do not promise recall {w.recall:g}; use radix, or at most {PROMISED:g}")
     return selection(w, "f16")

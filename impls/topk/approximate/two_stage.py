@@ -1,9 +1,9 @@
 """Two stages: the best `keep` of every interleaved bucket, then top-k of those (arXiv 2506.04165).
 
-The same program on every device, with the recall that chance gives it: options that promise less
-than the workload's recall are refused. Column j lies in bucket j mod `buckets`, so a run of large
-neighbours is spread over the buckets. A period that divides `buckets` is not: its peaks share a
-few of them, and most are lost.
+The same program runs on every device. Its recall is that of random placement: options that promise less than
+the workload's recall are refused. Column j is in bucket j mod `buckets`, so a run of large neighbours is
+spread over the buckets. Peaks with a period that divides `buckets` share a few buckets, and most of them are
+lost.
 """
 
 from typing import Any
@@ -13,10 +13,10 @@ from harness import Unsupported, implementation
 from .._expected_recall import expected_recall
 from ..workload import TopkWorkload
 
-MOST_KEPT = 16  # of a bucket; beyond, inserting one by one is slower than sorting
+MOST_KEPT = 16  # of a bucket; beyond this, inserting one by one is slower than sorting
 
-# Insertions a bucket up to which straight code compiles in half a second; beyond it stands a loop,
-# whose body XLA's figures count once.
+# Insertions per bucket up to which unrolled code compiles in half a second. Beyond it there is a loop, whose
+# body XLA's figures count once.
 UNROLLED = 128
 
 
@@ -34,7 +34,7 @@ def two_stage(w: TopkWorkload, *, buckets: int = 4096, keep: int = 2):
     size = w.seq // buckets
 
     def insert(best, value, column):
-        """Push a value a bucket into its descending list; returns one place more than `best` has."""
+        """Push one value per bucket into its descending list; returns one more entry than `best` has."""
         longer = []
         for held, where in best:
             above = value > held
@@ -50,7 +50,7 @@ def two_stage(w: TopkWorkload, *, buckets: int = 4096, keep: int = 2):
             value = lax.dynamic_index_in_dim(grid, step, axis=2, keepdims=False)
             return insert(best, value, jnp.broadcast_to(first + step * buckets, value.shape))
 
-        # Beginning with real entries, and moving none on a tie, keeps columns apart even among −inf.
+        # Starting with real entries, and moving none on a tie, keeps columns distinct even among −inf.
         best = []
         for step in range(keep):
             best = take(np.int32(step), best)
@@ -70,16 +70,16 @@ def two_stage(w: TopkWorkload, *, buckets: int = 4096, keep: int = 2):
 
 def _refuse(w: TopkWorkload, buckets: int, keep: int) -> None:
     if buckets < 1 or keep < 1:
-        raise Unsupported(f"{buckets} buckets of {keep} hold nothing; use at least one of each")
+        raise Unsupported(f"{buckets} buckets of {keep} are empty; use at least one of each")
     if keep > MOST_KEPT:
-        raise Unsupported(f"keep {keep} is more than {MOST_KEPT}; use more buckets and keep less of each")
+        raise Unsupported(f"keep {keep} is more than {MOST_KEPT}; use more buckets and a smaller keep")
     if w.seq % buckets:
         raise Unsupported(f"seq {w.seq} does not divide into {buckets} buckets; use a divisor")
     size = w.seq // buckets
     if keep > size:
         raise Unsupported(f"a bucket has {size} scores, fewer than keep {keep}; use fewer buckets")
     if buckets * keep < w.topk:
-        raise Unsupported(f"{buckets} buckets of {keep} hold fewer than topk {w.topk}; use more")
+        raise Unsupported(f"{buckets} buckets of {keep} have fewer than topk {w.topk} scores; use more")
     promised = expected_recall(w.seq, w.topk, buckets, keep)
     if promised < w.recall:
         raise Unsupported(

@@ -1,4 +1,4 @@
-"""Thresholds guessed from a sample of a row, and where a mask is true: what the sampling variants share."""
+"""Shared code of the sampling implementations: a threshold estimated from a sample, and mask positions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-RUN = 8  # neighbours sampled together: fewer cache lines, and still many places
+RUN = 8  # adjacent scores that are sampled together: fewer cache lines, and still many places
 SIGMAS = 4.0
 
 
 def rank(seq: int, topk: int, sample: int) -> int:
-    """Which largest of `sample` of `seq` scores lies, at `SIGMAS` deviations, below the `topk`-th of all.
+    """The rank in `sample` of `seq` scores that is `SIGMAS` deviations below the `topk`-th of all.
 
-    How many of the largest are drawn follows a hypergeometric law. Beyond four deviations and one
-    more lie 3e-5 of it where it is nearly normal, and never as much as 2e-3.
+    The number of the largest in the sample follows a hypergeometric distribution. Beyond four deviations plus
+    one its probability is 3e-5 if it is nearly normal, and always below 2e-3.
     """
     share = sample / seq
     mean = topk * share
@@ -23,7 +23,7 @@ def rank(seq: int, topk: int, sample: int) -> int:
 
 
 def guess(seq: int, topk: int, sample: int) -> Callable[[Any], Any]:
-    """A function of keys [rows, seq] that guesses one threshold a row: [rows, 1]."""
+    """A function of keys [rows, seq] that estimates one threshold per row: [rows, 1]."""
     import numpy as np
 
     runs = max(1, min(sample, seq) // RUN)
@@ -34,7 +34,7 @@ def guess(seq: int, topk: int, sample: int) -> Callable[[Any], Any]:
     at = count - rank(seq, topk, count)
 
     def threshold(keys: Any) -> Any:
-        # A strided view is what is read: a row that is no multiple of a run loses its last columns.
+        # Only a strided view is read: if the row is not a multiple of a run, it loses its last columns.
         drawn = keys[:, :width].reshape(len(keys), width // run, run)[:, starts].reshape(len(keys), count)
         drawn.partition(at, axis=1)
         return drawn[:, at, None]

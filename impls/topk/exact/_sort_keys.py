@@ -1,4 +1,4 @@
-"""Sortable keys in jax: unsigned integers that order as the scores do (Herf, "Radix Tricks", 2001)."""
+"""Sortable keys in jax: unsigned integers in the order of the scores (Herf, "Radix Tricks", 2001)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def sortable(scores: Any) -> Any:
-    """Unsigned keys of the scores' own width. −0 is made +0 first, so that equal scores have equal keys.
+    """Unsigned keys as wide as the scores. −0 becomes +0 first, so that equal scores have equal keys.
 
-    So is a subnormal, where the backend takes it for zero.
+    Subnormals also become +0 if the backend treats them as zero.
     """
     import jax.numpy as jnp
     from jax import lax
@@ -22,9 +22,9 @@ def sortable(scores: Any) -> Any:
 
 
 def take_above(scores: Any, keys: Any, cutoff: Any, topk: int) -> tuple[Any, Any]:
-    """The `topk` entries whose key is above `cutoff` [..., 1], filled up by those at it, in column order.
+    """The `topk` entries with keys above `cutoff` [..., 1], filled up with entries equal to it, by column.
 
-    The columns of the selection are found by searching the running count of selected ones.
+    The selected columns are found by a search in the running count of selected ones.
     """
     import jax.numpy as jnp
 

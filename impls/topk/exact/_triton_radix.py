@@ -1,4 +1,4 @@
-"""The kernel of `triton_radix_select` and `triton_two_stage`."""
+"""Kernel of `triton_radix_select` and `triton_two_stage`."""
 
 import triton
 import triton.language as tl
@@ -9,10 +9,11 @@ def select(
     scores, origins, values, indices, seq, size, topk,
     BITS: tl.constexpr, TRACED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The `topk` largest of a slice of `size` columns of a row, of which it has as many at least.
+    """Select the `topk` largest of a slice of `size` columns of a row; the slice has at least `topk`.
 
-    First those above the smallest that is taken, then its equals, each by column: no order among programs
-    or threads decides. Of a TRACED row the columns are named by `origins`, which has its shape.
+    First come those above the smallest that is selected, then those equal to it, each by column, so the order
+    of programs or threads does not matter. For a TRACED row the column numbers are in `origins`, which has
+    the row's shape.
     """
     slice_ = tl.program_id(1)
     first = slice_ * size
@@ -25,15 +26,16 @@ def select(
     RAW: tl.constexpr = tl.uint16 if BITS == 16 else KEY
     sign = tl.full((BLOCK,), 1, KEY) << (BITS - 1)
     ones = sign | (sign - 1)
-    prefix = tl.full((1,), 0, KEY)  # of the smallest key that is taken
-    room = topk  # that keys with this prefix fill
+    prefix = tl.full((1,), 0, KEY)  # of the smallest key that is selected
+    room = topk  # places to be filled with keys of this prefix
 
     for place in tl.static_range(BITS // 8):
         counts = tl.zeros((256,), tl.int32)
         for begin in range(0, length, BLOCK):
             here = begin + local < length
             bits = tl.load(line + begin + local, mask=here, other=0.0).to(RAW, bitcast=True).to(KEY)
-            # Positive scores get the sign bit, negative ones are turned about: keys order as scores. −0 is 0.
+            # Positive scores get the sign bit and negative ones are inverted, so keys order as scores. −0 is
+            # 0.
             keys = tl.where(bits > sign, ones - bits, sign | bits)
             if place > 0:
                 here = here & ((keys >> (BITS - 8 * place)) == prefix)

@@ -1,9 +1,9 @@
-"""Bisection on the value: halve the range of sortable keys until one is left, the k-th largest; then compact.
+"""Bisection on the value: halve the range of sortable keys down to one, the k-th largest; then compact.
 
-As many steps as a key has bits, whatever the scores: each counts how many keys reach the middle.
-RTop-K (arXiv 2409.00822) halves between a row's least and largest floating value, and stops early
-where an approximation will do; on integer keys the same halving ends at exactly one of them. Scores
-at the cutoff fill up in the order of their index. It reads the row once a bit: 32 times for f32.
+It takes as many steps as a key has bits, whatever the scores: each counts how many keys reach the middle.
+RTop-K (arXiv 2409.00822) bisects between a row's least and largest floating-point value, and stops early if
+an approximation suffices; on integer keys the same bisection ends at exactly one of them. Scores equal to the
+cutoff fill up in index order. It reads the row once per bit: 32 times for f32.
 """
 
 from harness import implementation
@@ -25,7 +25,7 @@ def bisection(w: TopkWorkload):
         def halve(_, bounds):
             """At least k keys reach `low`; fewer reach `high` + 1, a key that may not exist."""
             low, high = bounds
-            # Rounded up, since low = middle must move; halving the sum would overflow.
+            # Rounded up, since low = middle must advance; halving the sum would overflow.
             middle = low + (high - low) // 2 + ((high - low) & one)
             enough = (keys >= middle).sum(axis=-1, keepdims=True, dtype=jnp.int32) >= w.topk
             return jnp.where(enough, middle, low), jnp.where(enough, high, middle - one)

@@ -1,10 +1,10 @@
-"""Block maxima: the k blocks with the largest maxima hold the k largest scores, and are searched alone.
+"""Block maxima: search only the k blocks with the largest maxima; they have the k largest scores.
 
-Each of those k blocks holds a score no smaller than any in the blocks left out, so nothing larger is
-lost: exact for any block, and NaN, −inf and ties are as `torch.topk` has them. It reads the row once,
-as fast as memory gives it, and then sorts out k·block candidates: far less than the row while k·block
-is, and no gain where it is not. The first stage of a two-stage top-k (arXiv 2506.04165) keeps these
-maxima themselves; keeping their blocks is what makes it exact.
+Each of those k blocks has a score at least as large as any in the other blocks, so the result is exact for
+any block size. NaN, −inf and ties are as in `torch.topk`. It reads the row once, at memory speed, and then
+selects from k·block candidates. This is far less than the row if k·block is; otherwise there is no gain. The
+first stage of a two-stage top-k (arXiv 2506.04165) keeps these maxima; keeping their blocks instead makes it
+exact.
 """
 
 from harness import Unsupported, implementation, stage
@@ -13,12 +13,12 @@ from ..workload import TopkWorkload
 
 
 def count(w: TopkWorkload, block: int) -> int:
-    """How many blocks there are, where they divide the row and some can be left out."""
+    """Number of blocks, if they divide the row and some can be skipped."""
     if block < 1 or w.seq % block:
         raise Unsupported(f"seq {w.seq} does not divide into blocks of {block}; use a divisor")
     if w.seq // block <= w.topk:
         raise Unsupported(
-            f"{w.seq // block} blocks of {block} are no more than topk {w.topk}; use smaller blocks"
+            f"{w.seq // block} blocks of {block} are not more than topk {w.topk}; use smaller blocks"
         )
     return w.seq // block
 
@@ -29,7 +29,7 @@ def block_maxima(w: TopkWorkload, *, block: int = 64):
 
     blocks, rows = count(w, block), w.batch * w.rows
 
-    def best_blocks(grid):  # no name holds the maxima while candidates are gathered
+    def best_blocks(grid):  # the maxima are freed before candidates are gathered
         with stage("maxima"):
             maxima = grid.amax(dim=-1)
         with stage("select"):

@@ -1,9 +1,9 @@
-"""Block maxima on the host: torch takes the maxima and gathers the blocks, numpy sorts out what is left.
+"""Block maxima on the host: torch takes the maxima and gathers blocks; numpy selects from those.
 
-The selection of `block_maxima` with each step done by whichever does it faster on a CPU: torch takes the
-maxima of short contiguous blocks at the speed of memory, on all threads; numpy partitions with the
-processor's vector instructions, several times as fast as `torch.topk` selects. The candidates go
-through maxima once more. Both libraries look at the same memory.
+The algorithm of `block_maxima`, with each step in the library that is faster on a CPU. Torch takes the maxima
+of short contiguous blocks at memory speed, on all threads. Numpy partitions with the processor's vector
+instructions, several times as fast as `torch.topk` selects. The candidates go through a second level of
+maxima. Both libraries use the same memory.
 """
 
 from harness import Unsupported, implementation, stage
@@ -26,15 +26,15 @@ def block_maxima_host(w: TopkWorkload, *, block: int = 64):
     row, steps = np.arange(rows)[:, None], np.arange(AGAIN)[:, None]
 
     def largest(keys):
-        # numpy sorts NaN behind all numbers, so it counts as the
-        # largest, as for torch.topk; maxima hand it on.
+        # numpy sorts NaN after all numbers, so it counts as the largest, as in torch.topk; maxima propagate
+        # it.
         return keys.argpartition(-w.topk, axis=1)[:, -w.topk :]
 
     def on_host(tensor):
         return (tensor.float() if wide else tensor).numpy()
 
     def places(held):
-        """Of the k largest candidates, in each row of them."""
+        """Indices of the k largest candidates in each row."""
         if not thin:
             return largest(held)
         top = largest(np.maximum.reduce(held.reshape(rows, AGAIN, again), axis=1))
@@ -44,7 +44,7 @@ def block_maxima_host(w: TopkWorkload, *, block: int = 64):
 
     def select(scores):
         if scores.device.type != "cpu":
-            raise Unsupported("numpy sees host memory only; use block_maxima")
+            raise Unsupported("numpy can access host memory only; use block_maxima")
         grid = scores.reshape(rows, blocks, block)
         with stage("maxima"):
             maxima = on_host(grid.amax(dim=-1))

@@ -1,9 +1,9 @@
-"""Blocks and a tree: the k largest of every block, then of every pair of neighbours, until one list is left.
+"""Blocks and a merge tree: the k largest of each block, then of each pair of neighbours, down to one list.
 
-Exact for any block, since what is not among the k largest of a block is not among those of the row.
-A block that holds fewer than k keeps all it has. Small sorts take the place of one long one, at the
-price of carrying k candidates a list; merge-based selections on GPUs work like this (Faiss's
-k-selection, arXiv 1702.08734, merges per-thread queues). Equal scores come as `lax.top_k` has them.
+Exact for any block size, since a score that is not among the k largest of a block is not among those of the
+row. A block with fewer than k scores keeps all of them. Small sorts replace one long sort, at the cost of
+carrying k candidates per list. Merge-based selections on GPUs work like this (Faiss's k-selection, arXiv
+1702.08734, merges per-thread queues). Equal scores are ordered as in `lax.top_k`.
 """
 
 from harness import Unsupported, implementation
@@ -17,7 +17,7 @@ def chunked_merge(w: TopkWorkload, *, blocks: int = 16):
     from jax import lax
 
     if blocks < 1 or blocks & (blocks - 1):
-        raise Unsupported(f"{blocks} blocks do not merge in pairs; use a power of two")
+        raise Unsupported(f"{blocks} blocks cannot be merged in pairs; use a power of two")
     if w.seq % blocks:
         raise Unsupported(f"seq {w.seq} does not divide into {blocks} blocks; use fewer")
 

@@ -1,17 +1,17 @@
 """A tree of maxima on the host: groups' largest scores, groups of those, and back down along the k largest.
 
-The k groups with the largest maxima hold the k largest scores: each of them holds one no smaller than
-any in a group left out. So the k largest of a level are found among k·`fanout` candidates of the level
-below, and the row itself is read once, to take maxima, which runs at the speed of memory. Exact for
-any fanout; a tournament sort keeps such a tree for one winner at a time (Knuth, TAOCP 3, 5.2.3). A NaN is
-passed over in maxima: it is selected only where its group is. Groups are columns a stride apart.
+The k groups with the largest maxima have the k largest scores: each of them has a score at least as large as
+any in the other groups. So the k largest of a level are among k·`fanout` candidates of the level below. The
+row itself is read once, at memory speed, to take maxima. Exact for any fanout; a tournament sort keeps such a
+tree for one winner at a time (Knuth, TAOCP 3, 5.2.3). Maxima ignore a NaN: it is selected only if its group
+is. Groups are columns a stride apart.
 """
 
 from harness import Unsupported, implementation, stage
 
 from ..workload import TopkWorkload
 
-ROOM = 8  # scores of the topmost level for each that is selected: with fewer, nearly every group is kept
+ROOM = 8  # scores of the topmost level per selected score: with fewer, nearly every group would be selected
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -19,12 +19,12 @@ def maxima_tree(w: TopkWorkload, *, fanout: int = 8):
     import numpy as np
 
     if fanout < 2:
-        raise Unsupported(f"groups of {fanout} make no tree; use a fanout of at least 2")
+        raise Unsupported(f"groups of {fanout} do not form a tree; use a fanout of at least 2")
     rows, widths = w.batch * w.rows, [w.seq]
     while widths[-1] % fanout == 0 and widths[-1] // fanout >= ROOM * w.topk:
         widths.append(widths[-1] // fanout)
     if len(widths) == 1:
-        raise Unsupported(f"no {fanout}th of seq {w.seq} holds {ROOM} times topk {w.topk}; use partition")
+        raise Unsupported(f"no {fanout}th of seq {w.seq} has {ROOM} · topk {w.topk} scores; use partition")
     wide = w.dtype in {"bf16", "f16"}  # numpy compares these one by one
     row, steps = np.arange(rows)[:, None], np.arange(fanout)[:, None]
 

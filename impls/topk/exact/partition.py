@@ -10,7 +10,7 @@ def partition(w: TopkWorkload):
     import numpy as np
 
     def select(scores):
-        # numpy partitions bfloat16 through a call a comparison; widening first is many times faster.
+        # numpy partitions bfloat16 with one call per comparison; widening first is many times faster.
         keys = scores.astype(np.float32) if w.dtype == "bf16" else scores
         with stage("select"):
             indices = np.argpartition(keys, -w.topk, axis=-1)[..., -w.topk :]

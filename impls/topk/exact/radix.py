@@ -1,8 +1,8 @@
-"""Radix select: the k-th largest found digit by digit, from the most significant, in a count of 256 bins.
+"""Radix select: find the k-th largest digit by digit, most significant first, by counts in 256 bins.
 
-A pass counts the digits of the keys that are still undecided, takes those above the bin in which the
-k-th lies, and goes on with that bin alone: nearly one pass over a row in all, or as many as a key has
-bytes where all are equal (RadiK, arXiv 2501.14336). What is left at the end fills up by index.
+A pass counts the digits of the undecided keys, selects those above the k-th's bin, and continues with that
+bin only. This is nearly one pass over a row in total, or as many passes as a key has bytes if all are equal
+(RadiK, arXiv 2501.14336). Remaining places are filled in index order.
 """
 
 from harness import implementation

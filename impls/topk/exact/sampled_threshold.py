@@ -1,11 +1,11 @@
-"""Sampled splitter: a threshold guessed from a sample of the row, what reaches it compacted, an exact finish.
+"""Sampled threshold: estimate it from a sample of the row, compact scores that reach it, finish exactly.
 
-One of the sample's order statistics is taken low enough that of rows whose scores lie at random fewer
-than two in a thousand hold less than k above it; such a row is taken whole, so the answer is exact
-whatever the sample was. It costs one comparison of every score and a selection among about twice k;
-ties at the threshold, and a mask's −inf, add candidates and time. A NaN reaches no threshold: it is left out
-unless its row is taken whole. The idea is Floyd and Rivest's SELECT (Communications of the ACM 18(3), 1975);
-the places that are sampled are drawn once, by a fixed seed.
+The threshold is a low order statistic of the sample: with randomly placed scores, fewer than two in a
+thousand rows have less than k scores above it. For these rows the whole row is used, so the answer is exact
+whatever the sample was. The cost is one comparison per score and a selection among about twice k. Ties at the
+threshold, and a mask's −inf, add candidates and time. A NaN reaches no threshold: it is skipped unless its
+whole row is used. The idea is Floyd and Rivest's SELECT (Communications of the ACM 18(3), 1975). The sampled
+places are drawn once, with a fixed seed.
 """
 
 from itertools import pairwise
@@ -15,7 +15,7 @@ from harness import Unsupported, implementation, stage
 from ..workload import TopkWorkload
 from ._sample_threshold import RUN, guess, positions
 
-AT_ONCE = 1 << 19  # scores: their mask and candidates stay in the cache, and their memory is used again
+AT_ONCE = 1 << 19  # scores: their mask and candidates stay in the cache, and their memory is reused
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -23,7 +23,7 @@ def sampled_threshold(w: TopkWorkload, *, sample: int = 1024):
     import numpy as np
 
     if sample < RUN:
-        raise Unsupported(f"a sample of {sample} scores holds no run of {RUN} neighbours; use at least {RUN}")
+        raise Unsupported(f"a sample of {sample} is less than a run of {RUN} neighbours; use at least {RUN}")
     n, k, rows = w.seq, w.topk, w.batch * w.rows
     threshold = guess(n, k, sample)
     block = max(1, min(rows, AT_ONCE // n))
@@ -31,7 +31,7 @@ def sampled_threshold(w: TopkWorkload, *, sample: int = 1024):
     edges = np.arange(block + 1) * n
 
     def candidates(keys):
-        """Flat positions in `keys`, and where each row's begin and end: at least k of every row."""
+        """Flat positions in `keys`, and where those of each row begin and end: at least k per row."""
         above = masks[: len(keys)]
         with stage("sample"):
             cutoff = threshold(keys)

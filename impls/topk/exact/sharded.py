@@ -1,9 +1,9 @@
 """Context parallelism: the k largest of every shard with their global columns, gathered, then the k largest.
 
-What a sequence split over devices must do where the answer may not be approximate; MaxText #4243 is
-about scores split like that. Only k values and columns of each shard travel. Here the shards are a
-dimension on one device, so the arithmetic is that of all of them, and no communication is timed.
-Exact, and equal scores come as `lax.top_k` has them.
+This is needed for an exact answer if a sequence is split over devices; MaxText #4243 is about scores split
+like that. Only k values and columns of each shard are communicated. Here the shards are a dimension on one
+device, so the arithmetic is that of all shards, and communication is not timed. Exact, and equal scores are
+ordered as in `lax.top_k`.
 """
 
 from harness import Unsupported, implementation

@@ -1,7 +1,7 @@
-"""Sort and slice: the whole row in order, with its columns, and the end of it (`lax.sort`, stable).
+"""Sort and slice: sort the whole row with its columns, and take the end (`lax.sort`, stable).
 
-The plainest exact answer, O(n log n) whatever k is. It is what `lax.top_k` and, at recall 1,
-`lax.approx_max_k` become on a TPU (MaxText #4243); equal scores come in the order of their index.
+The simplest exact answer, O(n log n) for any k. `lax.top_k` and, at recall 1, `lax.approx_max_k` become this
+on a TPU (MaxText #4243). Equal scores are in index order.
 """
 
 from harness import implementation

@@ -1,4 +1,4 @@
-"""`torch.topk`: descending; which of several equal scores it takes is unspecified."""
+"""`torch.topk`: descending; it does not specify which of several equal scores it selects."""
 
 from harness import implementation
 

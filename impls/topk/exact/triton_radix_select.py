@@ -1,8 +1,8 @@
 """Radix select in Triton: a program per row counts digits of eight bits, finds the k-th key, and gathers.
 
-A pass per byte and one more read the row, the later ones out of L2 where all rows in flight fit it. As
-`radix` does, it goes on in the one bin where the k-th lies, but it does not move that bin's keys together.
-Fewer rows than multiprocessors leave some idle: `triton_two_stage` cuts rows.
+It reads the row once per byte and once more, the later times from L2 if all rows in flight fit it. Like
+`radix` it continues with the one bin that has the k-th key, but does not move that bin's keys together. With
+fewer rows than multiprocessors some are idle: `triton_two_stage` splits rows.
 """
 
 from harness import implementation, stage

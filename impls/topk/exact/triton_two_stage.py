@@ -1,8 +1,8 @@
-"""Two stages in Triton, and exact: of the k largest of every slice of a row, the k largest are the row's.
+"""Two exact stages in Triton: the k largest of every slice of a row, then the k largest of those.
 
-Both stages are the kernel of `triton_radix_select`. It differs where there are few rows: slices occupy as
-many more multiprocessors, and the second stage reads k of each. (`two_stage` keeps less of each bucket than
-k, and its recall is chance.) A row that `columns` does not divide twice is one slice, and has one stage.
+Both stages are the kernel of `triton_radix_select`. It helps if there are few rows: slices occupy more
+multiprocessors, and the second stage reads k of each. (`two_stage` keeps fewer than k per bucket, and its
+recall depends on chance.) A row with fewer than two slices of `columns` has one slice and one stage.
 """
 
 from harness import Unsupported, implementation, stage
@@ -49,12 +49,10 @@ def triton_two_stage(w: TopkWorkload, *, columns: int = 16384):
 
 
 def _even(w: TopkWorkload, columns: int) -> int:
-    """The size of equal slices of about so many columns; the last is shorter, and still has topk."""
+    """Size of equal slices of about this many columns; the last is shorter, but has at least topk columns."""
     least = 2 * w.topk
     if columns < least:
-        raise Unsupported(
-            f"of {columns} columns it would keep {w.topk}, and gain nothing; use {least} or more"
-        )
+        raise Unsupported(f"slices of {columns} columns that keep {w.topk} save nothing; use {least} or more")
     slices = max(1, w.seq // columns)
     while w.seq - (slices - 1) * -(-w.seq // slices) < w.topk:
         slices -= 1

@@ -1,1 +1,1 @@
-"""What selection stands between: scores by an indexer, and attention over what was selected."""
+"""Selection in context: an indexer that computes scores, and attention over what was selected."""

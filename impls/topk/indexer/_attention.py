@@ -1,11 +1,12 @@
 """Stage `attention`: the indexer's selection, and softmax attention over it (MaxText #4243 and #4261).
 
-As in stage `indexer` every query may select every key. Queries and keys are MLA's after the up-projection,
-as MaxText trains: every head has keys of its own, wider than its values. All heads share one selection.
+As in stage `indexer` every query may select every key. Queries and keys are MLA's after the up-projection, as
+MaxText trains: every head has its own keys, wider than its values. All heads share one selection.
 
-Rounding of the attended result, in unit roundoffs u: with logits and sums in f32 a half-precision result
-passes two roundings, of its weights and its own: 2 u. In f32 sums dominate, whose errors grow like √n u
-(Higham & Mary 2019): 1e-5 allows chains of 2^14. In f64 anything near 1e-10 would betray a stage in f32.
+Rounding of the attended result, in unit roundoffs u: with logits and sums in f32, a half-precision result is
+rounded twice, once for its weights and once for the result: 2 u. In f32 the sums dominate, with errors that
+grow like √n u (Higham & Mary 2019): 1e-5 allows chains of 2^14. In f64 a bound near 1e-10 would detect a
+stage in f32.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ ATTENDED = {"f64": 1e-10, "f32": 1e-5, "bf16": 2 * 2**-8, "f16": 2 * 2**-11}
 
 def attention_shapes(w: TopkWorkload) -> Shapes:
     if w.devices > 1:
-        raise Unsupported(f"devices {w.devices}: stage attention lies on one; use stage=indexer or devices=1")
+        raise Unsupported(f"devices {w.devices}: stage=attention is on one; use stage=indexer or devices=1")
     return {**indexer_shapes(w), **_attended_arrays(w)}
 
 
 def attention_inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
-    """The indexer's inputs, then normal queries, keys and values that know nothing of its scores."""
+    """The indexer's inputs, then normal queries, keys and values that are independent of its scores."""
     import numpy as np
 
     drawn = np.float64 if w.dtype == "f64" else np.float32
@@ -41,7 +42,7 @@ def attention_inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
 
 
 def attention_cost(w: TopkWorkload) -> Cost:
-    """The indexer's, and a product for the score and one for the sum with every selected column.
+    """The indexer's cost, plus two products (for the score and the sum) with every selected column.
 
     Dense: the same with every column. Bytes: all inputs read once, the result and the selection written.
     """
@@ -64,7 +65,7 @@ def _attended_arrays(w: TopkWorkload) -> dict[str, Array]:
 
 
 def shares_at(inputs: Mapping[str, Any], batch: int, row: int, columns: Any) -> Any:
-    """Softmax weights of one query at these columns before they are normalised, f64 [heads, columns]."""
+    """Softmax weights of one query at these columns before normalisation, f64 [heads, columns]."""
     import numpy as np
 
     query, keys = (

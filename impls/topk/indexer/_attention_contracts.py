@@ -1,7 +1,7 @@
-"""Contracts of stage `attention`: the selection as in stage `indexer`, and attention over what was selected.
+"""Contracts of stage `attention`: the selection as in stage `indexer`, and attention over it.
 
-An answer brings its selection along. That is judged first; then the result has to be the attention over
-those very columns, so neither a near tie nor an approximate selection makes a right result a wrong one.
+An answer includes its selection. That is judged first. Then the result must be the attention over exactly
+those columns, so a near tie or an approximate selection does not make a right result wrong.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ def _judge(selection: Contract, *, mass: bool) -> Callable[[Evidence], Judgement
 
         result = evidence.result
         if not isinstance(result, (tuple, list)) or len(result) != 3:
-            return Judgement(
-                False, {"mismatches": None}, "the result is no triple of attended, values, indices"
-            )
+            return Judgement(False, {"mismatches": None}, "the result is not (attended, values, indices)")
         chosen = selection.judge(replace(evidence, result=result[1:], expected=evidence.expected[1:]))
         if not chosen.passed:
             return chosen
@@ -44,7 +42,7 @@ def _judge(selection: Contract, *, mass: bool) -> Callable[[Evidence], Judgement
 
 
 def _mass(evidence: Evidence, rows: Any, indices: Any) -> float:
-    """Of the attention to the true selection, the share that went to columns that were found: a mean."""
+    """The share of the attention to the true selection that went to columns that were found: a mean."""
     import numpy as np
 
     best = np.asarray(evidence.expected[2])

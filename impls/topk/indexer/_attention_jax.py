@@ -1,4 +1,4 @@
-"""Attention under the mask of a selection, in jax: the mask once for all heads, then a head at a time."""
+"""Attention with the mask of a selection, in jax: one mask for all heads, then one head at a time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 from ..workload import TopkWorkload
 
-CLOSED = -0.7 * float.fromhex("0x1.fffffep127")  # MaxText's: twice of it is −inf, and it alone is not
+CLOSED = -0.7 * float.fromhex("0x1.fffffep127")  # MaxText's: twice of it is −inf, but once is not
 Mask = Literal["scatter", "broadcast"]
 
 
 def masked_attention(w: TopkWorkload, mask: Mask) -> Callable[..., Any]:
-    """`attend(columns, q, k, v)`: softmax over all columns, those that are not selected closed by a mask.
+    """`attend(columns, q, k, v)`: softmax over all columns, with a mask that closes columns not selected.
 
     The mask is [batch, rows, seq] in f32, by `mask/scatter` or by `mask/broadcast`. Logits of all heads at
-    once would be `attention_heads` times as much, so that heads take turns in a loop.
+    once would be `attention_heads` times as large, so a loop computes one head at a time.
     """
     import jax
     import jax.numpy as jnp
@@ -39,7 +39,8 @@ def masked_attention(w: TopkWorkload, mask: Mask) -> Callable[..., Any]:
         closed = (scattered if mask == "scatter" else compared)(columns)
 
         def head(place):
-            # Sliced in the loop: moved to the front before it, all keys and values were copied in every turn.
+            # Sliced in the loop: moving the head axis to the front before it copied all keys and values in
+            # every iteration.
             query, keys, values = (lax.dynamic_index_in_dim(x, place, 2, keepdims=False) for x in (q, k, v))
             logits = product("brd,bsd->brs", query, keys) / math.sqrt(w.key_dim)
             weights = jax.nn.softmax(logits + closed, axis=-1)

@@ -30,7 +30,7 @@ def indexer_shapes(w: TopkWorkload) -> Shapes:
         raise Unsupported(f"distribution={w.distribution}: an indexer's scores are computed; use iid")
     for name, size in (("rows", w.rows), ("seq", w.seq)):
         if size % w.devices:
-            raise Unsupported(f"{name} {size} does not divide over {w.devices} devices; use a multiple")
+            raise Unsupported(f"{name} {size} is not divisible by {w.devices} devices; use a multiple")
     return {
         "queries": Array((w.batch, w.rows, w.heads, w.head_dim), w.dtype),
         "keys": Array((w.batch, w.seq, w.head_dim), w.dtype),
@@ -39,7 +39,7 @@ def indexer_shapes(w: TopkWorkload) -> Shapes:
 
 
 def indexer_inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
-    """Normal queries, keys and weights, rounded to the dtype; weights have both signs, as learnt ones do."""
+    """Normal queries, keys and weights, rounded to the dtype; weights have both signs, as learned ones do."""
     import numpy as np
 
     drawn = np.float64 if w.dtype == "f64" else np.float32
@@ -48,7 +48,7 @@ def indexer_inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
 
 
 def indexer_sharding(w: TopkWorkload) -> Sharding | None:
-    """Rows and keys lie in equal runs along the axis; what a row selects lies where its query does."""
+    """Rows and keys are in equal runs along the axis; a row's selection is on its query's device."""
     if w.devices == 1:
         return None
     split = (None, w.axis, None)
@@ -57,7 +57,7 @@ def indexer_sharding(w: TopkWorkload) -> Sharding | None:
 
 
 def indexer_cost(w: TopkWorkload) -> Cost:
-    """Of one device: a product per head and pair of query and key, and its place in the weighted sum.
+    """For one device: a product per head and pair of query and key, and its term in the weighted sum.
 
     Bytes: read its queries and weights and all keys, write the selected scores and their int32 indices.
     """
@@ -100,7 +100,7 @@ def scores_at(w: TopkWorkload, inputs: Mapping[str, Any], rows: Any, indices: An
 
 
 def _score_and_deviation(w: TopkWorkload, query: Any, keys: Any, weight: Any) -> tuple[Any, Any]:
-    """[n] each, of a query [heads, head_dim] on keys [n, head_dim]."""
+    """(scores, deviations), [n] each, of a query [heads, head_dim] with keys [n, head_dim]."""
     import numpy as np
 
     products = query @ keys.T

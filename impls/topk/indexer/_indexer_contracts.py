@@ -1,9 +1,9 @@
-"""Contracts where the scores are computed: which are selected is judged up to what rounding decides.
+"""Contracts for computed scores: the selection is judged up to what rounding can decide.
 
-Values must be the scores at the indices beside them, and the selected ones the largest, or enough of
-them, both within DEVIATIONS standard deviations of a score's error. An implementation takes y for x
-only where it computes y as no less, so their true scores are then at most both errors apart, and both
-that near to the cutoff: there it may take any.
+Values must be the scores at their indices, and the selected ones must be the largest, or enough of them, both
+within DEVIATIONS standard deviations of a score's error. An implementation selects y instead of x only if its
+computed y is at least x. Their true scores then differ by at most both errors, and both are that near to the
+cutoff; there any of them may be selected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Value = float | int | str | None
 
 
 def _sort_selected(evidence: Evidence) -> tuple[Any, Any, dict[str, Value], str]:
-    """(scores, largest, figures, reason): sorted f64 [rows, topk], all that may tie the cutoff made equal."""
+    """(scores, largest, figures, reason): sorted f64 [rows, topk]; possible ties at the cutoff are equal."""
     import numpy as np
 
     values, indices, reason = pair(evidence)
@@ -36,7 +36,7 @@ def _sort_selected(evidence: Evidence) -> tuple[Any, Any, dict[str, Value], str]
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         mismatch = f"is {values[at]:.9g}; the score at its index is {scores[at]:.9g}"
-        return None, None, figures, f"values{list(at)} {mismatch}, and rounding moves it by {error[at]:.2g}"
+        return None, None, figures, f"values{list(at)} {mismatch}, but rounding explains only {error[at]:.2g}"
     want = np.asarray(evidence.expected[0], np.float64)
     band = 2 * np.maximum(error.max(-1, keepdims=True), _error_of_missed(evidence, indices))
     cutoff = want.min(-1, keepdims=True)
@@ -46,7 +46,7 @@ def _sort_selected(evidence: Evidence) -> tuple[Any, Any, dict[str, Value], str]
 
 
 def _error_of_missed(evidence: Evidence, indices: Any) -> Any:
-    """The largest error, [b, rows, 1], of the scores that the reference selects; 0 where all are here."""
+    """The largest error, [b, rows, 1], of scores that the reference selects; 0 if none is missing."""
     import numpy as np
 
     expected = np.asarray(evidence.expected[1])
@@ -61,18 +61,18 @@ def _error_of_missed(evidence: Evidence, indices: Any) -> Any:
 
 
 def _judge_exact(evidence: Evidence) -> Judgement:
-    """No selected score is below the cutoff by more than rounding explains."""
+    """Require that no selected score is below the cutoff by more than rounding explains."""
     scores, want, figures, reason = _sort_selected(evidence)
     if reason:
         return Judgement(False, {"mismatches": None, **figures}, reason)
     count = round(float((1 - found_shares(scores, want)).sum()) * want.shape[1])
     if count:
-        reason = f"{count} of the largest scores are missing, by more than rounding; take the topk largest"
+        reason = f"{count} of the largest scores are missing by more than rounding; take the topk largest"
     return Judgement(not count, {"mismatches": count, **figures}, reason)
 
 
 def _judge_recall(evidence: Evidence) -> Judgement:
-    """Mean over rows of the share of the largest that was found reaches the workload's recall."""
+    """Require a mean over rows, of the share of the largest that was found, of at least the target recall."""
     scores, want, figures, reason = _sort_selected(evidence)
     target = evidence.workload.recall
     if reason:

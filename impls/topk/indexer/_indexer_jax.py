@@ -8,11 +8,12 @@ from ..workload import TopkWorkload
 
 
 def index_scores(w: TopkWorkload, queries: Any, keys: Any, weights: Any) -> Any:
-    """[batch, rows, seq] in f32 or better, a head at a time, added up in a loop.
+    """Scores [batch, rows, seq] in f32 or better, one head at a time, summed in a loop.
 
-    XLA joins the ReLU and the sum over heads with no product: all heads at once would be `heads` times
-    the result, and 64 products in a row, not a loop, were all planned to be held (32 GiB at 1024 rows of
-    131072 on a v5p). Products are in full precision: f32 stays f32 where a TPU would round to bf16.
+    XLA does not fuse the ReLU and the sum over heads with a product: all heads at once would be `heads` times
+    the result. When 64 products in a row were written without a loop, all of them were planned in memory at
+    once (32 GiB at 1024 rows of 131072 on a v5p). Products are in full precision: f32 stays f32 while a TPU
+    would round to bf16.
     """
     import jax
     import jax.numpy as jnp
@@ -32,7 +33,7 @@ def index_scores(w: TopkWorkload, queries: Any, keys: Any, weights: Any) -> Any:
 
 
 def _whole(keys: Any) -> Any:
-    """Keys on every device before the loop, where there are several; the partitioner gathers them in it."""
+    """Gather the keys on every device before the loop; the partitioner would gather them inside it."""
     import jax
     from jax import lax
     from jax.sharding import NamedSharding, PartitionSpec

@@ -1,8 +1,8 @@
-"""Sparse attention with an approximate selection: as `attention_exact`, but for what selects (MaxText #4243).
+"""Sparse attention with an approximate selection: otherwise like `attention_exact` (MaxText #4243).
 
-`select` is the operator of the pull request, `lax.approx_max_k`, which approximates on a TPU alone, or
-`two_stage` with 4096 buckets of 2, which does so everywhere. The selection comes with the result: its
-recall is judged, and beside it stands the share of the true selection's attention that it keeps.
+Option `select` is the pull request's operator, `lax.approx_max_k`, which approximates only on a TPU, or
+`two_stage` with 4096 buckets of 2, which approximates everywhere. The selection is returned with the result:
+its recall is judged, and the share of the true selection's attention that it keeps is reported.
 """
 
 from typing import Literal

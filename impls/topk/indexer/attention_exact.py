@@ -1,8 +1,9 @@
-"""Sparse attention end to end: the indexer's scores, `lax.top_k`, the mask of it, attention under the mask.
+"""Sparse attention end to end: the indexer's scores, `lax.top_k`, its mask, attention with the mask.
 
-MaxText's path of DeepSeek's sparse attention, as one program: what the mask costs beside the rest, and
-whether the compiler joins it to what follows, shows here alone. `mask` is how it is made: `broadcast`
-as before MaxText #4261, `scatter` as there. All columns are attended and most are closed again.
+MaxText's path for DeepSeek's sparse attention, in one program. Only this shows what the mask costs relative
+to the rest, and whether the compiler fuses it with what follows. Option `mask` is how the mask is made:
+`broadcast` as before MaxText #4261, `scatter` as in #4261. All columns are attended to, and the mask closes
+most of them.
 """
 
 from harness import implementation

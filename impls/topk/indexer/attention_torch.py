@@ -1,8 +1,8 @@
 """Sparse attention end to end in torch, with its steps marked: `seqsweep profile topk/attention_torch`.
 
-What `attention_exact` is in jax, where no step can be timed by itself. `mask` is made by `scatter_`
-(DeepSeek-V3.2-Exp, inference/model.py) or by comparing every column with every selected one, which
-eager torch holds all at once: batch · rows · topk · seq booleans.
+The same as `attention_exact` in jax, where single steps cannot be timed. Option `mask`: by `scatter_`
+(DeepSeek-V3.2-Exp, inference/model.py), or by comparing every column with every selected one, for which eager
+torch stores batch · rows · topk · seq booleans at once.
 """
 
 import math

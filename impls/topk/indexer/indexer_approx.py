@@ -1,8 +1,8 @@
 """The indexer's scores, then `lax.approx_max_k` of every row at the workload's recall (MaxText #4243).
 
-What the pull request runs: under context parallelism a device has some rows of scores and all their
-columns, so the operator plans for the whole row. The scores are made as in `indexer_exact`. Off a TPU
-the operator approximates nothing, and nor does it on one where no group would hold two scores.
+This is what the pull request runs: under context parallelism a device has some rows of scores and all their
+columns, so the operator plans for the whole row. The scores are computed as in `indexer_exact`. The operator
+is exact off a TPU, and also on a TPU if no group would have two scores.
 """
 
 from harness import implementation

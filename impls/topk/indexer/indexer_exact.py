@@ -1,7 +1,8 @@
 """The indexer's scores, then `lax.top_k` of every row.
 
-The scores stand in memory, [batch, rows, seq] in f32, made head by head in a loop. A TPU's compiler makes
-`lax.top_k` a full sort of them. Over several devices each has its rows and, once gathered, all keys.
+The scores are stored in memory, [batch, rows, seq] in f32, computed head by head in a loop. A TPU's compiler
+turns `lax.top_k` into a full sort of them. With several devices, each has its rows and, after a gather, all
+keys.
 """
 
 from harness import implementation
