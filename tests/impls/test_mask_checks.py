@@ -76,11 +76,11 @@ def exactly_once(topk_indices):
 
 HEADED = MaskWorkload(rows=6, seq=300, topk=40, head_dim=8)
 BROKEN = [
-    ("kept_count", strictly_above, "39 to 39 columns are open of topk 40"),
-    ("kept_count", at_most, "though none ties"),
-    ("no_nan", arithmetic, "6 results are NaN where each row has one NaN score"),
-    ("no_nan", unshifted, "are NaN where logits are in the thousands"),
-    ("all_masked_row", latest, "rows have no open column, the first is [0, 0]"),
+    ("kept_count", strictly_above, "39 to 39 columns are open, not topk 40"),
+    ("kept_count", at_most, "without any ties"),
+    ("no_nan", arithmetic, "6 results are NaN if each row has one NaN score"),
+    ("no_nan", unshifted, "are NaN if logits are in the thousands"),
+    ("all_masked_row", latest, "rows have no open column; the first is [0, 0]"),
     ("all_masked_row", next_column, "1 rows have no open column"),
     ("matches_indices", no_last_column, "6 of the indices are closed, 0 other columns"),
     ("matches_indices", next_column, "are closed"),

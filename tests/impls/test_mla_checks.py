@@ -93,7 +93,7 @@ BROKEN = [
     ("content_matters", PLAIN, "joined_queries", without_content, "changes by"),
     ("content_matters", HALF, "joined_queries", without_content, "changes by"),
     ("input_scales", PLAIN, "_norm", unguarded, "small: result"),
-    ("input_scales", PLAIN, "probabilities", unshifted, "not finite where tokens are 1024 times"),
+    ("input_scales", PLAIN, "probabilities", unshifted, "not finite if tokens are 1024 times"),
     ("no_nan", PLAIN, "_norm", unguarded, "not finite zero"),
     ("fp8_dequant", PACKED, "dequantise", whole_blocks, "relative RMS"),
 ]

@@ -146,8 +146,8 @@ BROKEN = [
     ("all_padding", PLAIN, changed(ends_at_seq), "q_offsets are [16, -1, -1, -1]"),
     ("short_striped_segments", SHORT, filled, "q_seqlens are [1, 1, 2], not [0, 0, 1]"),
     ("short_striped_segments", SHORT, counted, "q_seqlens are [1, 1, 2], not [0, 0, 1]"),
-    ("cu_seqlens_round_trip", PLAIN, changed(late), "row 0's q ids do not come back"),
-    ("cu_seqlens_round_trip", PLAIN, changed(ends_at_seq), "has a q offset behind its last segment"),
+    ("cu_seqlens_round_trip", PLAIN, changed(late), "the q ids of row 0 cannot be rebuilt"),
+    ("cu_seqlens_round_trip", PLAIN, changed(ends_at_seq), "has a q offset after its last segment"),
 ]
 
 

@@ -115,7 +115,7 @@ def wrong_attention(rule, w, inputs):
 
 
 RULES = [  # whose reason says so; none, and one that is wrong in no way
-    *((INDEXER, rule, "rounding moves it") for rule in ("no ReLU", "unsigned weights", "rounded")),
+    *((INDEXER, rule, "rounding explains only") for rule in ("no ReLU", "unsigned weights", "rounded")),
     *((INDEXER, rule, "10 of the largest scores are missing") for rule in ("best but one", "last missed")),
     (INDEXER, "no number", "is nan"),
     (INDEXER, "one twice", "twice"),
