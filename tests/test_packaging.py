@@ -113,9 +113,9 @@ def test_a_foreign_package_is_a_sentence(file: str, site: Path, tmp_path: Path) 
     done = start(["-m", "seqsweep", "list"], tmp_path, ".", site)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        f'seqsweep: "{foreign.stem}" would be imported from {foreign}, which is not the one'
+        f'seqsweep: "{foreign.stem}" would be imported from {foreign}, not from '
     )
-    assert f"take {tmp_path} off the import path" in done.stderr
+    assert f"remove {tmp_path} from the import path" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
