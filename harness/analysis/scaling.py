@@ -1,4 +1,4 @@
-"""Scaling exponents of figures over the length, and crossovers: from which length on something wins."""
+"""Scaling exponents of figures over the length, and crossovers: the length from which a case is faster."""
 
 import math
 import statistics
@@ -23,9 +23,9 @@ BENDS = "bends"
 class Scaling:
     """metric ∝ seq^exponent, fitted by least squares on logarithms over `points` lengths.
 
-    `metric` is `time` or one of FIGURES, which are `target`'s static figures. Lengths at which a figure
-    holds a loop's body only are left out of the fit, and `notes` or `reason` say so; a note that begins with
-    BENDS says how the curve bends.
+    `metric` is `time` or one of FIGURES, the static figures for `target`. The fit excludes lengths at which a
+    figure counts a loop's body only once, and `notes` or `reason` name them. A note that starts with BENDS
+    describes how the curve bends.
     """
 
     suite: str
@@ -43,12 +43,12 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Crossover:
-    """From `first_grid` on the implementation beats its baseline at every length both were timed at.
+    """From `first_grid` on, the implementation is faster than its baseline at every length with both times.
 
-    Or up to `last_grid`, and beyond it no more. `interpolated` is the length in between where the log of
-    the speedup, interpolated linearly between the grid points, changes sign for the last time; there is
-    none where no interval excludes 1 on either side of it. `reason` is the cause of any value that is None.
-    `lacks_baseline`: the longest lengths have no baseline.
+    Alternatively it is faster up to `last_grid` and not beyond. `interpolated` is the length where the log of
+    the speedup, interpolated linearly between grid points, changes sign for the last time. It is None unless
+    intervals exclude 1 on both sides of it. `reason` says why a value is None. `lacks_baseline`: the longest
+    lengths have no baseline.
     """
 
     suite: str
@@ -62,9 +62,9 @@ class Crossover:
 
 
 def scalings(suite: SuiteRecords, times: Mapping[str, Estimate]) -> list[Scaling]:
-    """The fits per panel and implementation: time, then the figures of every target, the host's first.
+    """The fits per panel and implementation: time, then the figures of every target, the host first.
 
-    `times` are by case. Cases that could not run have compile-time figures too, so the fits of those may
+    `times` maps cases to times. Cases that could not run also have compile-time figures, so their fits may
     cover more lengths.
     """
     fits: list[Scaling] = []
@@ -86,30 +86,30 @@ def scalings(suite: SuiteRecords, times: Mapping[str, Estimate]) -> list[Scaling
     return fits
 
 
-def approx_length(length: float) -> str:
-    """A length between grid points: `≈ 9.81Ki`."""
-    return f"≈ {length / 1024:.3g}Ki" if length >= 1024 else f"≈ {length:.3g}"
+def format_length(length: float) -> str:
+    """A length between grid points: `9.81Ki`."""
+    return f"{length / 1024:.3g}Ki" if length >= 1024 else f"{length:.3g}"
 
 
 def _fit_figure(blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric: str, target: str) -> Scaling:
-    """The fit of a static figure, excluding the lengths at which a loop's body is counted once."""
+    """The fit of a static figure, without the lengths at which a loop's body is counted once."""
     figures = {seq: static_of(records, target) for seq, records in lengths.items()}
     partial = [seq for seq, figure in sorted(figures.items()) if figure and body_only(figure, metric)]
     known = {seq: figure for seq, figure in figures.items() if figure and not body_only(figure, metric)}
-    # One counter takes every operation, another only matrix products: across the two there is a jump.
+    # One counter counts every operation, another only matrix products: their counts cannot share a fit.
     if metric in COUNTED and len({f.flops_source for f in known.values() if getattr(f, metric)}) > 1:
         return _fit_power_law(blank, {}, "counted differently at different lengths")
-    reason = "body only" if partial else "" if known else "not compiled"
+    reason = "loop body counted once" if partial else "" if known else "not compiled"
     reason = next((f.unavailable[metric] for f in known.values() if getattr(f, metric) is None), reason)
     scaling = _fit_power_law(blank, {seq: getattr(figure, metric) for seq, figure in known.items()}, reason)
     if not partial or scaling.exponent is None:
         return scaling
-    left_out = f"body only, left out: {', '.join(map(format_count, partial))}"
+    left_out = f"loop body counted once, not in the fit: {', '.join(map(format_count, partial))}"
     return replace(scaling, notes=(left_out, *scaling.notes))
 
 
 def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: str) -> Scaling:
-    """The fit of a figure's values; `cause` is why others are missing, for the reason of too few."""
+    """The fit of a figure's values. `cause` says why others are missing, in case there are too few."""
     known = {seq: float(value) for seq, value in sorted(values.items()) if value is not None}
     count = len(known)
     if count < 2:
@@ -117,7 +117,7 @@ def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: st
         return replace(blank, reason=reason, points=count)
     if not all(known.values()):
         zero = next(seq for seq, value in known.items() if not value)
-        return replace(blank, reason=f"0 at {format_count(zero)}: no power of the length", points=count)
+        return replace(blank, reason=f"0 at {format_count(zero)}: not a power of the length", points=count)
     exponent, low, high = fit(known)
     reason = None if low is not None else f"needs ≥ 3 lengths for an interval; has {count}"
     return replace(
@@ -132,11 +132,11 @@ def crossover(compared: Sequence[Comparison]) -> Crossover:
     timed = [(c.seq, math.log(c.speedup), c) for c in distinct if c.speedup is not None]
     gap, lacks_baseline = _gap(compared)
     if not distinct:
-        return Crossover(*named, None, None, "the baseline's program at every length")
+        return Crossover(*named, None, None, "same program as the baseline at every length")
     if not timed:
         return Crossover(*named, None, None, gap)
     lead = len(timed)
-    # From the longest length back: a lead that is lost again at a longer one is no crossover.
+    # Backwards from the longest length: a lead that is lost at a longer length is not a crossover.
     while lead and timed[lead - 1][1] >= 0:
         lead -= 1
     won = next((i for i in range(lead, len(timed)) if timed[i][2].side > 0), None)
@@ -146,7 +146,7 @@ def crossover(compared: Sequence[Comparison]) -> Crossover:
     # Medians whose intervals contain 1 change sides by chance.
     certain = crossing_lengths([(length, log) for length, log, c in timed if c.side != 0])
     if len(certain) > 1:
-        reasons.append(f"crosses {len(certain)} times: {', '.join(map(approx_length, certain))}")
+        reasons.append(f"{len(certain)} crossings, near {', '.join(map(format_length, certain))}")
     if won is not None and timed[won][2].low is None:
         reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
     interpolated = None
@@ -154,20 +154,19 @@ def crossover(compared: Sequence[Comparison]) -> Crossover:
         lost = any(c.reading == SLOWER for _, _, c in timed[:lead])
         interpolated = crossings[-1] if lost and timed[won][2].reading == FASTER else None
         if interpolated is None:
-            reasons.append("no interval excludes 1 on both sides of a crossing")
+            reasons.append("intervals do not exclude 1 on both sides of a crossing")
     elif last_win is not None and first_loss is not None:
         interpolated = [length for length in crossings if last_win < length <= first_loss][-1]
     reasons.append(gap)
-    cause = "; ".join(filter(None, reasons)) or None
-    reason = f"none in range: {cause}" if won is None else cause
+    reason = "; ".join(filter(None, reasons)) or None
     first_win = None if won is None else timed[won][0]
     return Crossover(*named, first_win, interpolated, reason, last_win, lacks_baseline)
 
 
 def _end_of_lead(compared: Sequence[Comparison]) -> tuple[int, int] | tuple[None, None]:
-    """The last length of a lead that begins with the shortest, and the first certain loss behind it.
+    """The last length of a lead that starts at the shortest length, and the first certain loss after it.
 
-    Both have intervals that exclude 1, and nothing behind the lead is faster.
+    Both have intervals that exclude 1, and the case is not faster at any length after the lead.
     """
     count = next((i for i, c in enumerate(compared) if c.side <= 0), len(compared))
     losses = [c for c in compared[count:] if c.reading == SLOWER]
@@ -179,21 +178,21 @@ def _end_of_lead(compared: Sequence[Comparison]) -> tuple[int, int] | tuple[None
 
 
 def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int | None) -> str | None:
-    """Why there is no win in range, or what is special about the one there is."""
+    """Why the case is not faster at the longest lengths, or a remark on where it is."""
     if won is None:
         if timed[-1][2].side < 0:
             ever = any(c.side > 0 for _, _, c in timed)
-            return "slower again at the end" if ever else "not faster at any length"
-        return "not told apart at the end"
+            return "slower again at the longest length" if ever else "not faster at any length"
+        return "no certain difference at the longest length"
     if won > lead:
-        return f"certainly faster from {format_count(timed[won][0])} on"
+        return f"no certain difference at {', '.join(format_count(seq) for seq, *_ in timed[lead:won])}"
     return "faster at every length" if lead == 0 else None
 
 
 def crossing_lengths(log_ratios: Iterable[tuple[float, float]]) -> list[float]:
-    """Every length at which (length, log of a ratio) crosses a ratio of 1; shortest first.
+    """Every length at which (length, log of a ratio) crosses a ratio of 1, shortest first.
 
-    Between two lengths the line is straight on log axes. A ratio of exactly 1 counts as above.
+    Interpolation is linear on log axes. A ratio of exactly 1 counts as above 1.
     """
     return [
         short * (long / short) ** (below / (below - above))
@@ -203,21 +202,21 @@ def crossing_lengths(log_ratios: Iterable[tuple[float, float]]) -> list[float]:
 
 
 def _gap(compared: Sequence[Comparison]) -> tuple[str | None, bool]:
-    """(why the longest lengths have no speedup, and from which length on; whether they lack a baseline)."""
+    """(why and from which length the longest lengths have no speedup, whether they lack a baseline)."""
     missing = list(takewhile(lambda comparison: comparison.speedup is None, reversed(compared)))
     if not missing:
         return None, False
     first, at = missing[-1], format_count(missing[-1].seq)
     if first.baseline_outcome:
-        return f"baseline absent from {at} ({first.baseline_outcome})", True
+        return f"no baseline time from {at} ({first.baseline_outcome})", True
     return f"{first.cause} from {at}", False
 
 
 def fit(values: Mapping[int, float]) -> tuple[float, float | None, float | None]:
     """(exponent, low, high) of value ∝ length^exponent, by Student's t on the residuals.
 
-    Two points give no interval; data exactly on a power give one of zero width. Rounded to 12
-    decimals: finer than any data, coarser than the rounding errors of logarithms.
+    Two points give no interval, and data exactly on a power give one of zero width. Results have 12 decimals:
+    finer than any data, coarser than the rounding errors of logarithms.
     """
     xs = [math.log2(seq) for seq in values]
     ys = [math.log2(value) for value in values.values()]
@@ -238,7 +237,7 @@ def _tidy(exponent: float) -> float:
 
 
 def bends(values: Mapping[int, float]) -> tuple[str, ...]:
-    """A note when the first and the last stretch grow by clearly different powers."""
+    """A note if the exponents of the first and the last interval of lengths differ clearly."""
     grid = list(values)
     if len(grid) < 3:
         return ()

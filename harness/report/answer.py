@@ -1,7 +1,7 @@
-"""The answer of a panel, in sentences before its table: the fastest, where others win, what did not run.
+"""The answer of a panel: sentences before its table on the fastest, the baseline, and what did not run.
 
-Two cases are about the same where the interval of their ratio lies close around 1, or they run one program;
-undecided where a wider one contains 1, or without any where eager torch dispatches the same operators.
+Two cases are about the same if the interval of their ratio is close to 1, or if they run one program.
+They are undecided if a wider interval contains 1, or without an interval if they dispatch the same operators.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from itertools import groupby
 
 from harness.analysis.results import HOST, StepModel
 from harness.analysis.same_program import PROGRAM, same_kind
-from harness.analysis.scaling import approx_length
+from harness.analysis.scaling import format_length
 from harness.analysis.stats import (
     DOUBTFUL,
     FASTER,
@@ -33,7 +33,7 @@ from harness.report.format import short_label, status_words
 
 OTHER = "≠"
 OTHER_CAPTION = (
-    f"{OTHER}: not mathematically equivalent to the baseline; the fastest that is stands in brackets."
+    f"{OTHER}: not mathematically equivalent to the baseline. In parentheses: the fastest that is equivalent."
 )
 MOST_LENGTHS = 6
 _ORDER = (FASTER, SAME, UNDECIDED, DOUBTFUL, SLOWER)
@@ -41,7 +41,7 @@ _LEVEL = (SAME, UNDECIDED, DOUBTFUL)
 
 
 def answer(panel: SuiteResults) -> list[str]:
-    """Two to four sentences, and one for each model; without a time only what was judged, if anything."""
+    """Two to four sentences, and one for each model. If nothing was timed, only what was checked."""
     if not any(row.timed for row in panel.cases):
         return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
@@ -53,13 +53,13 @@ def answer(panel: SuiteResults) -> list[str]:
 
 
 def winner_line(panel: SuiteResults) -> str:
-    """`winner per length: 1Ki dense; 4Ki undecided: dense or sparse≠; 16Ki–64Ki sparse≠ (dense)`."""
+    """`Fastest per length: 1Ki dense; 4Ki undecided: dense or sparse≠; 16Ki–64Ki sparse≠ (dense).`"""
     by_length = _correct(panel)
     winners = [(seq, text) for seq in sorted(by_length) if (text := _winner(panel, by_length[seq]))]
     entries: list[str] = []
     for text, group in groupby(winners, key=lambda entry: entry[1]):
         entries.append(f"{_range([seq for seq, _ in group])} {text}")
-    return f"winner per length: {'; '.join(entries)}" if entries else ""
+    return f"Fastest per length: {'; '.join(entries)}." if entries else ""
 
 
 def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
@@ -74,7 +74,7 @@ def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
 
 
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
-    """Length → the cases that were timed by the panel's clock and are as registered, fastest first."""
+    """Length → the cases timed by the panel's clock with the expected correctness, fastest first."""
     clock = _clock(panel)
     timed = (row for row in panel.cases if (time := row.record.timing) and clock_of(time.method) == clock)
     correct = (row for row in timed if not row.records.unexpected)
@@ -82,29 +82,29 @@ def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
 
 
 def _clock(panel: SuiteResults) -> str:
-    """The clock by which most cases were timed, else the baseline's: only its times are ranked."""
+    """The clock that timed most cases; on a tie the baseline's. Only its times are ranked."""
     rows = sorted(panel.cases, key=lambda row: row.label != panel.baseline)
     clocks = Counter(clock_of(time.method) for row in rows if (time := row.record.timing))
     return next((clock for clock, _ in clocks.most_common(1)), "")
 
 
 def other_clocks(panel: SuiteResults) -> str:
-    """`Not ranked: exact, timed by the host's clock, the others by the device's.`; empty with one clock."""
+    """`Not ranked: exact, timed by the host's clock (the others: device).`; empty with one clock."""
     clock, timed = _clock(panel), ((row.label, row.record.timing) for row in panel.cases)
     clocks = ((short_label(name), clock_of(time.method)) for name, time in timed if time)
     others = {name: own for name, own in clocks if own != clock}
-    by = f"by the {' and '.join(dict.fromkeys(others.values()))}'s clock, the others by the {clock}'s"
+    by = f"by the {' and '.join(dict.fromkeys(others.values()))} clock (the others: {clock} clock)"
     return f"Not ranked: {_list([*others])}, timed {by}." if others else ""
 
 
 def _doubt(panel: SuiteResults) -> str:
-    """The lengths at which other programs took the processor, and what to do."""
+    """The lengths at which other programs used the processor, and what to do."""
     lengths = {row.seq for row in panel.cases if (time := row.record.timing) and time.was_queued}
     if not lengths:
         return ""
     return (
-        f"Doubtful at {_name_lengths(sorted(lengths))}: other programs took the processor while these were "
-        "timed. Measure again on a quiet machine."
+        f"Doubtful at {_name_lengths(sorted(lengths))}: other programs used the processor during timing. "
+        "Measure again on a quiet machine."
     )
 
 
@@ -113,22 +113,22 @@ def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
 
 
 def _winners(rows: Sequence[CaseResult]) -> tuple[list[CaseResult], list[CaseResult], str]:
-    """(the fastest of one length's cases, sorted by time, and those about as fast; others; their word)."""
-    readings = [SAME if row is rows[0] else _level(row, rows[0]) for row in rows]
-    paired = list(zip(rows, readings, strict=True))
+    """(the fastest of one length's sorted cases and those about as fast; undecided ones; their verdict)."""
+    verdicts = [SAME if row is rows[0] else _level(row, rows[0]) for row in rows]
+    paired = list(zip(rows, verdicts, strict=True))
     unsure = [row for row, word in paired if word in {UNDECIDED, DOUBTFUL}]
-    word = DOUBTFUL if DOUBTFUL in readings else UNDECIDED
+    word = DOUBTFUL if DOUBTFUL in verdicts else UNDECIDED
     return [row for row, word in paired if word == SAME], unsure, word
 
 
 def _level(row: CaseResult, best: CaseResult) -> str:
-    """SAME, UNDECIDED or DOUBTFUL where a case may be as fast as another one; empty where it is not."""
+    """SAME, UNDECIDED or DOUBTFUL if a case may be as fast as another one; otherwise empty."""
     pairs = ((row.compared, best), (best.compared, row))
     compared = next((found for found, base in pairs if found and found.baseline == base.label), None)
     kind = same_kind(row.records, best.records, target=HOST)
     if kind == PROGRAM:
         return SAME
-    # They hold in either direction, so a comparison that is known already serves for both.
+    # These verdicts are symmetric, so a known comparison in either direction serves.
     reading = compared.reading if compared else read_interval(ratio(row.records, best.records))
     if reading == NO_INTERVAL:
         return UNDECIDED if kind else ""
@@ -136,42 +136,39 @@ def _level(row: CaseResult, best: CaseResult) -> str:
 
 
 def _fastest(panel: SuiteResults) -> str:
-    """The fastest at the longest timed length, among those equivalent to the baseline if there are any."""
+    """The fastest at the longest timed length, among cases equivalent to the baseline if there are any."""
     at = max(row.seq for row in panel.cases if row.timed)
     rows = _correct(panel).get(at, [])
     if not rows:
-        return f"Nothing that was timed at {format_count(at)} is as registered."
+        failed = all(row.records.unexpected for row in panel.cases if row.timed and row.seq == at)
+        return f"At {format_count(at)} every timed implementation failed its correctness check." * failed
     longest = max(row.seq for row in panel.cases)
     beyond = "" if at == longest else f" (nothing was timed at {format_count(longest)})"
     same, unsure, word = _winners([row for row in rows if _is_equivalent(panel, row)] or rows)
     won = [*same, *unsure]
     text = f"Fastest at {format_count(at)}{beyond}: {_name_winners(same, unsure, word)}, {_time(won[0])}"
-    text += _margin(panel, rows, won)
+    text += f"{_margin(panel, rows, won)}."
     faster = [row for row in rows[: rows.index(won[0])] if not _level(row, won[0])]
     if faster:
-        gain = _gain(faster[0], won[0])
-        name = short_label(faster[0].label)
-        text += f"; faster still, but not mathematically equivalent: {name}, {gain} that"
-    return f"{text}."
+        name, gain = short_label(faster[0].label), _gain(faster[0], won[0])
+        text += f" Faster but not mathematically equivalent: {name}, {gain}."
+    return text
 
 
 def _name_winners(same: Sequence[CaseResult], unsure: Sequence[CaseResult], word: str) -> str:
-    """`a and b, about the same, or c (undecided)`."""
+    """`a and b (about the same) or c (undecided)`."""
     level, open_ = ([short_label(row.label) for row in rows] for rows in (same, unsure))
-    text = f"{_list(level)}, {SAME}{',' * bool(open_)}" if len(level) > 1 else level[0]
+    text = f"{_list(level)} ({SAME})" if len(level) > 1 else level[0]
     return f"{text} or {_list(open_, 'or')} ({word})" if open_ else text
 
 
 def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Sequence[CaseResult]) -> str:
-    """The winner's margin over the baseline, or over the next one where the baseline leads or did not run."""
+    """The speedup over the baseline, or over the next one if the baseline is fastest or did not run."""
     base = next((row for row in rows if row.label == panel.baseline), None)
-    if base is not None and base not in won:
-        return f", {_gain(won[0], base)} {short_label(base.label)}"
-    slower = rows[rows.index(won[0]) + 1 :]
-    behind = next((row for row in slower if not _level(row, won[0])), None)
-    if behind is None:
-        return ""
-    return f", {_gain(won[0], behind)} the next, {short_label(behind.label)}"
+    if base is None or base in won:
+        slower = rows[rows.index(won[0]) + 1 :]
+        base = next((row for row in slower if not _level(row, won[0])), None)
+    return f", {_gain(won[0], base)}" if base else ""
 
 
 def _time(row: CaseResult) -> str:
@@ -181,20 +178,22 @@ def _time(row: CaseResult) -> str:
 
 
 def _gain(row: CaseResult, over: CaseResult) -> str:
-    """`2.42× [2.32, 2.49] as fast as`: from the rounds that both have."""
-    times = ratio(over.records, row.records)
+    """`2.42× [2.32, 2.49] as fast as dense`: from the rounds that both have."""
+    times, name = ratio(over.records, row.records), short_label(over.label)
     if times.value is None:
-        return "not to be compared with"
+        return f"not comparable with {name}"
     bounds = "" if times.low is not None else " (no interval)"
-    return f"{fmt.speedup(times.value, times.low, times.high)}{bounds} as fast as"
+    return f"{fmt.speedup(times.value, times.low, times.high)} as fast as {name}{bounds}"
 
 
 def _against_baseline(panel: SuiteResults) -> str:
-    """`Against dense: faster from 16Ki (≈ 6.99Ki): sparse; slower: naive`, by finding."""
+    """`Compared with dense: sparse is faster from 16Ki (crossover near 6.99Ki); naive is slower at 16Ki.`"""
     if panel.baseline not in panel.implementations and len(panel.implementations) > 1:
-        missing = f"{short_label(panel.baseline)} is not among them" if panel.baseline else "none is named"
+        missing = (
+            f"the baseline {short_label(panel.baseline)} was not run" if panel.baseline else "no baseline"
+        )
         other = short_label(panel.implementations[0])
-        return f"No speedups without a baseline ({missing}): --baseline {other} compares with that one."
+        return f"No speedups: {missing}. Choose one, for example with --baseline {other}."
     crossings = {crossover.implementation: crossover.interpolated for crossover in panel.crossovers}
     labels_by_finding = collected(
         (_verdict_and_place(finding, crossings.get(label)), short_label(label))
@@ -204,18 +203,25 @@ def _against_baseline(panel: SuiteResults) -> str:
     if not labels_by_finding:
         return ""
     found = sorted(labels_by_finding, key=lambda finding: _ORDER.index(finding[0]))
-    groups = [f"{' '.join(each).rstrip()}: {', '.join(labels_by_finding[each])}" for each in found]
-    return f"Against {short_label(panel.baseline)}: {'; '.join(groups)}."
+    groups = [_clause(*each, labels_by_finding[each]) for each in found]
+    return f"Compared with {short_label(panel.baseline)}: {'; '.join(groups)}."
+
+
+def _clause(verdict: str, place: str, names: Sequence[str]) -> str:
+    """`a and b are faster from 16Ki`, `undecided for c at 16Ki`."""
+    if verdict in {UNDECIDED, DOUBTFUL}:
+        return f"{verdict} for {_list(names)} {place}".rstrip()
+    return f"{_list(names)} {'is' if len(names) == 1 else 'are'} {verdict} {place}".rstrip()
 
 
 def describe_finding(finding: PanelFinding, crossing: float | None) -> str:
-    """The finding in short: `faster from 16Ki (≈ 6.99Ki)`, with the crossing if it is known."""
+    """The finding in short: `faster from 16Ki (crossover near 6.99Ki)`, with the crossover if it is known."""
     return " ".join(_verdict_and_place(finding, crossing)).rstrip()
 
 
 def _verdict_and_place(finding: PanelFinding, crossing: float | None) -> tuple[str, str]:
-    """(`faster`, `from 16Ki (≈ 6.99Ki)`): the first word of the finding, and the rest."""
-    about = f" ({approx_length(crossing)})" if crossing is not None else ""
+    """(`faster`, `from 16Ki (crossover near 6.99Ki)`): the finding's verdict, and where it holds."""
+    about = f" (crossover near {format_length(crossing)})" if crossing is not None else ""
     at, verdict = format_count(finding.compared.seq), finding.verdict
     if finding.tendency:
         word, rounds = finding.tendency
@@ -223,28 +229,28 @@ def _verdict_and_place(finding: PanelFinding, crossing: float | None) -> tuple[s
     if finding.faster_from is not None:
         return FASTER, f"from {format_count(finding.faster_from)}{about}"
     if finding.faster_until is not None:
-        return FASTER, f"until {format_count(finding.faster_until)}{about}"
+        return FASTER, f"up to {format_count(finding.faster_until)}{about}"
     if verdict in _LEVEL:
         without = verdict == UNDECIDED and finding.compared.low is None
         return verdict, "" if finding.everywhere or without else f"at {at}"
     if finding.before:
-        return finding.before[0], f"until {format_count(finding.before[1])}, then {verdict}"
-    return verdict, f"at every length to {at}" if finding.everywhere else f"at {at}"
+        return finding.before[0], f"up to {format_count(finding.before[1])}, then {verdict}"
+    return verdict, f"at every length up to {at}" if finding.everywhere else f"at {at}"
 
 
 def _in_a_step(panel: SuiteResults) -> str:
-    """The time that the panel's finding saves in a step of its models."""
+    """The time that the panel's finding saves per step of its models."""
     finding = panel_finding(panel) if panel.models_here else None
-    return f"{finding.implementation} {finding.step}." if finding and finding.step else ""
+    return f"{finding.implementation}: {finding.step}." if finding and finding.step else ""
 
 
 def describe_model(model: StepModel) -> str:
-    """Where a model's fields come from, and how the cases differ from the model's calls."""
-    return f"Fields of {model.label}: {model.origin}{'; ' + model.note if model.note else ''}."
+    """The source of a model's fields, and how the cases differ from the model's calls."""
+    return f"Source of the fields of {model.label}: {model.origin}{'; ' + model.note if model.note else ''}."
 
 
 def _not_equivalent(panel: SuiteResults) -> str:
-    """The implementations whose result means something else than the baseline's."""
+    """The implementations with other semantics than the baseline's."""
     meant = baseline_semantics(panel)
     names = by_meaning(row for row in panel.cases if meant not in {None, row.record.semantics})
     base = short_label(panel.baseline)
@@ -252,20 +258,20 @@ def _not_equivalent(panel: SuiteResults) -> str:
 
 
 def _planned_sentence(panel: SuiteResults) -> str:
-    """`Right in an interpreter, not timed here: triton_flash at 1Ki, 4Ki; not checked at 64Ki.`"""
+    """`Not timed here: triton_flash at 1Ki, 4Ki (correct in an interpreter); dense at 64Ki (not checked).`"""
     planned = [row for row in panel.cases if row.record.status == PLANNED]
     cases = collected(
         ((row.record.correctness is not None, short_label(row.label)), row.seq) for row in planned
     )
     texts = [
-        f"{'right in an interpreter' if judged else 'not checked'}: {label} at {_name_lengths(lengths)}"
+        f"{label} at {_name_lengths(lengths)} ({'correct in an interpreter' if judged else 'not checked'})"
         for (judged, label), lengths in cases.items()
     ]
     return f"Not timed here: {'; '.join(texts)}." if texts else ""
 
 
 def _not_run(panel: SuiteResults) -> str:
-    """What was not timed, why, and the flag that may mend it."""
+    """`Not run: dense at 64Ki (skipped: raise --budget).`: what was not timed, why, and a flag to change."""
     lengths = collected(
         ((_cause(row.failed), short_label(row.label)), row.seq)
         for row in panel.cases
@@ -274,18 +280,17 @@ def _not_run(panel: SuiteResults) -> str:
         and row.failed.status not in {"incorrect", PLANNED}
     )
     causes = collected((cause, f"{label} at {_name_lengths(at)}") for (cause, label), at in lengths.items())
-    texts = [f"{cause}: {', '.join(cases)}" for cause, cases in causes.items()]
+    texts = [f"{', '.join(cases)} ({cause})" for cause, cases in causes.items()]
     return f"Not run: {'; '.join(texts)}." if texts else ""
 
 
 def _cause(failed: Record) -> str:
-    """`out of memory (raise --memory)`."""
-    remedy = remedy_of(failed)
-    return status_words(failed.status) + (f" ({remedy})" if remedy else "")
+    """`out of memory: raise --memory`."""
+    return ": ".join(filter(None, (status_words(failed.status), remedy_of(failed))))
 
 
 def _name_lengths(lengths: Sequence[int]) -> str:
-    """Every length; of more than MOST_LENGTHS their number, the first and the last."""
+    """Every length; if there are more than MOST_LENGTHS, their number, the first and the last."""
     if len(lengths) <= MOST_LENGTHS:
         return ", ".join(map(format_count, lengths))
     return f"{len(lengths)} lengths from {format_count(min(lengths))} to {format_count(max(lengths))}"

@@ -1,7 +1,7 @@
-"""The finding of a panel in one sentence: what beats the baseline, from which length on, and by how much.
+"""The finding of a panel in one sentence: what beats the baseline, from which length, and by how much.
 
-No more is claimed than the intervals allow. A crossover has an interval that excludes 1 on either side of
-it. Where an interval lies close around 1 both are about the same; where a wider one contains 1, undecided.
+It claims no more than the intervals allow. A crossover needs intervals that exclude 1 on both sides.
+An interval close to 1 means about the same; a wider one that contains 1 means undecided.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,14 +19,14 @@ from harness.report import format as fmt
 
 @dataclass(frozen=True)
 class PanelFinding:
-    """The fastest implementation at the longest length that it and the baseline were timed at.
+    """The fastest implementation at the longest length at which it and the baseline were timed.
 
     `compared` is its comparison there: labels, length, speedup with its interval. `verdict` is FASTER,
-    SLOWER, SAME, DOUBTFUL, or UNDECIDED where no interval tells. At most one of three is given: `faster_from`
-    (slower before), `faster_until` (faster at every length up to it, and no longer beyond), or `before`
-    (none of FASTER and SLOWER, and the length up to which it holds). `everywhere`: the verdict holds at every
-    length, of two or more. `semantics` is what its result means where that is not equivalent to
-    the baseline. `step` says what it saves in a model's step, where the panel is of a model.
+    SLOWER, SAME, DOUBTFUL, or UNDECIDED if the intervals do not decide. At most one of three is set:
+    `faster_from` (slower before), `faster_until` (faster at every length up to it, and not beyond), or
+    `before` (a verdict other than FASTER and SLOWER, and the length up to which it holds). `everywhere`: the
+    verdict holds at every length, of two or more. `semantics` is set if the result is not equivalent to the
+    baseline's. `step` is the time that it saves per step of the panel's models.
     """
 
     compared: Comparison
@@ -49,21 +49,21 @@ class PanelFinding:
 
     @property
     def ratio(self) -> str:
-        """`2.42×`: as many digits as its interval supports, three at most; `≈2×` where that is vague."""
+        """`2.42×`: as many digits as its interval supports, three at most; `≈2×` if the interval is vague."""
         speedup, low, high = self.compared.speedup or 1.0, self.compared.low, self.compared.high
         if low is not None and high is not None and fmt.is_vague(low, high):
             return fmt.vague_ratio(speedup)
         return f"{fmt.significant(speedup, min(fmt.digits(speedup, low, high), 3))}×"
 
     def sentence(self) -> str:
-        """`sparse beats dense from 16Ki: 2.42×`; without capital and full stop, to stand in a line."""
+        """`sparse beats dense from 16Ki: 2.42×`, without capital and full stop."""
         other = "not mathematically equivalent" if self.semantics else ""
         aside = ", ".join(filter(None, (self._why_no_interval(), other)))
         return "; ".join(filter(None, (self._claim() + (f" ({aside})" if aside else ""), self.step)))
 
     @property
     def tendency(self) -> tuple[str, str] | None:
-        """(`faster`, `in each of 3 rounds`): without an interval, but with all samples on one side of 1."""
+        """(`faster`, `in each of 3 rounds`) if there is no interval but all samples are on one side of 1."""
         compared = self.compared
         if self.verdict != UNDECIDED or compared.low is not None or not compared.unanimous:
             return None
@@ -76,36 +76,35 @@ class PanelFinding:
         return f"no interval: {self.compared.reason}" if self.verdict == UNDECIDED else "no interval"
 
     @property
-    def beginning(self) -> str:
-        """`about the same until 4Ki, then `; empty where the verdict begins otherwise."""
-        return f"{self.before[0]} until {format_count(self.before[1])}, then " if self.before else ""
+    def _prefix(self) -> str:
+        """`about the same up to 4Ki, then `, or empty."""
+        return f"{self.before[0]} up to {format_count(self.before[1])}, then " if self.before else ""
 
     def _claim(self) -> str:
-        """The sentence's claim: what beats what, from which length on, and by how much."""
+        """The claim of the sentence: what beats what, from which length, and by how much."""
         name, base, at = self.implementation, self.baseline, format_count(self.compared.seq)
         beats, last = f"{name} beats {base}", f"{self.ratio} at {at}"
         match self.verdict:
             case _ if self.faster_until is not None:
-                then = " only" if self.verdict == SLOWER else f", then {self.verdict}"
-                return f"{beats} until {format_count(self.faster_until)}{then}: {last}"
+                return f"{beats} up to {format_count(self.faster_until)}, then {self.verdict}: {last}"
             case "undecided" | "doubtful" as verdict:
-                return f"{name} against {base}: {' '.join(self.tendency or (verdict,))}, {last}"
+                return f"{name} compared with {base}: {' '.join(self.tendency or (verdict,))}, {last}"
             case "about the same":
-                return f"{name} and {base} are about the same: {last}"
-            case "slower" if self.before:
-                return f"{self.beginning}nothing beats {base}: {name} is closest, {last}"
+                return f"{name} and {base} take about the same time: {last}"
             case "slower":
-                return f"nothing beats {base} at {at}: {name} is closest, {self.ratio}"
+                return (
+                    f"{self._prefix}no implementation beats {base} at {at}: {name} is closest, {self.ratio}"
+                )
             case _ if self.faster_from == self.compared.seq:
                 return f"{beats} from {at}: {self.ratio}"
             case _:
                 since = f" from {format_count(self.faster_from)}" if self.faster_from else ""
                 whole = " at every length" if self.everywhere else ""
-                return f"{self.beginning}{beats}{since}{whole}: {last}"
+                return f"{self._prefix}{beats}{since}{whole}: {last}"
 
 
 def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
-    """The finding of one implementation; None where it was timed nowhere beside the baseline."""
+    """The finding of one implementation; None if it was never timed together with the baseline."""
     cases = panel.by_label.get(label, [])
     distrusted = {records[0].case for records in cases if records.distrusted}
     known = (c for (_, name), own in panel.series.items() if name == label for c in own)
@@ -119,12 +118,12 @@ def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
 
 
 def baseline_semantics(panel: SuiteResults) -> str | None:
-    """What the baseline's result means; None where the panel has no record of it."""
+    """The baseline's semantics; None if the panel has no record of it."""
     return next((records[0].semantics for records in panel.by_label.get(panel.baseline, ())), None)
 
 
 def by_meaning(cases: Iterable[CaseResult]) -> list[str]:
-    """`sparse, approx (recall)`: the implementations of each semantics, with its name unless it is theirs."""
+    """`sparse, approx (recall)`: the implementations of each semantics, with its name if it differs."""
     labels = collected((case.record.semantics, fmt.short_label(case.label)) for case in cases)
     groups = {semantics: list(dict.fromkeys(names)) for semantics, names in labels.items()}
     return [
@@ -134,10 +133,10 @@ def by_meaning(cases: Iterable[CaseResult]) -> list[str]:
 
 
 def panel_finding(panel: SuiteResults) -> PanelFinding | None:
-    """The finding of one panel's results; None where nothing was timed beside the baseline.
+    """The finding of one panel's results; None if nothing was timed together with the baseline.
 
-    Of several that are faster, one with the baseline's semantics comes first, since it gives the same
-    answer; then the fastest. Cases that failed their contract or a check do not take part.
+    Among several faster implementations, those with the baseline's semantics come first, then the fastest.
+    Cases that failed their contract or a check are excluded.
     """
     findings = [finding for label in panel.implementations if (finding := finding_of(panel, label))]
     longest = max((finding.compared.seq for finding in findings), default=0)
@@ -149,7 +148,7 @@ def panel_finding(panel: SuiteResults) -> PanelFinding | None:
 
 
 def headline(findings: Sequence[PanelFinding]) -> str | None:
-    """One sentence for all panels of a suite; None where they do not say the same of one implementation.
+    """One sentence for all panels of a suite; None if their findings differ.
 
     `sparse beats dense in both panels: 1.9× to 2.4× at the longest length`
     """
@@ -162,8 +161,8 @@ def headline(findings: Sequence[PanelFinding]) -> str | None:
     ordered = sorted(findings, key=lambda finding: finding.compared.speedup or 0.0)
     claim = {
         FASTER: f"{first.implementation} beats {first.baseline}",
-        SLOWER: f"nothing beats {first.baseline}, {first.implementation} is closest",
-        SAME: f"{first.implementation} and {first.baseline} are about the same",
+        SLOWER: f"no implementation beats {first.baseline} ({first.implementation} is closest)",
+        SAME: f"{first.implementation} and {first.baseline} take about the same time",
     }[first.verdict]
     aside = " (not mathematically equivalent)" if first.semantics else ""
     spread = f"{ordered[0].ratio} to {ordered[-1].ratio} at the longest length"
@@ -176,7 +175,7 @@ def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFindi
     last = series[-1].side
     run = list(takewhile(lambda c: c.side == last, reversed(series)))[::-1]
     before = series[: len(series) - len(run)]
-    apart = next((c for c in reversed(before) if c.side), None)
+    decided = next((c for c in reversed(before) if c.side), None)
     certain = last == 0 or any(c.low is not None for c in run)
     verdict = {1: FASTER, -1: SLOWER}.get(last, _level(series[-1:])) if certain else UNDECIDED
     blank = PanelFinding(series[-1], verdict, semantics=semantics)
@@ -184,26 +183,26 @@ def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFindi
         return blank
     if not before:
         return replace(blank, everywhere=len(run) > 1)
-    if apart is None:
+    if decided is None:
         return replace(blank, before=(_level(before), before[-1].seq))
-    if (run[0].reading, apart.reading) == (FASTER, SLOWER):
+    if (run[0].reading, decided.reading) == (FASTER, SLOWER):
         return replace(blank, faster_from=run[0].seq)
-    bounded = apart.low is not None and run[0].low is not None
-    if bounded and last <= 0 and all(c.side > 0 for c in series if c.seq <= apart.seq):
-        return replace(blank, faster_until=apart.seq)
+    bounded = decided.low is not None and run[0].low is not None
+    if bounded and last <= 0 and all(c.side > 0 for c in series if c.seq <= decided.seq):
+        return replace(blank, faster_until=decided.seq)
     return blank
 
 
 def _level(compared: Iterable[Comparison]) -> str:
-    """SAME where all are about the same, DOUBTFUL where one is, else UNDECIDED; none is faster or slower."""
+    """SAME if all are about the same, DOUBTFUL if one is, else UNDECIDED; none is faster or slower."""
     readings = {c.reading for c in compared}
     return SAME if readings == {SAME} else DOUBTFUL if DOUBTFUL in readings else UNDECIDED
 
 
 def step_saving(panel: SuiteRecords, compared: Comparison) -> str:
-    """`saves 1.9 ms [1.7, 2.1] of a step of glm-5 at 64Ki on this machine: 78 layers`, for each model.
+    """`saves 1.9 ms [1.7, 2.1] per step of glm-5 at 64Ki on this machine (78 layers)`, for each model.
 
-    Empty without one, or where the comparison has no time. The interval is that of the baseline's time less
+    Empty without a model, or if the comparison has no time. The interval is that of the baseline's time minus
     the case's, times the layers.
     """
     models = [model for model in panel.models if compared.case in model.cases]
@@ -217,19 +216,18 @@ def step_saving(panel: SuiteRecords, compared: Comparison) -> str:
             for bound in (compared.per_step_s, compared.per_step_low_s, compared.per_step_high_s)
         )
         layers = f"{model.layers} layer{'s' if model.layers > 1 else ''}"
-        where = f"a step of {model.label} at {format_count(compared.seq * model.tokens)} on this machine"
-        time = _describe_time(saved or 0.0, low, high, is_certain=not compared.doubtful)
-        sentences.append(f"{time} {where}: {layers}")
+        step = f"per step of {model.label} at {format_count(compared.seq * model.tokens)} on this machine"
+        sentences.append(f"{_describe_change(saved or 0.0, low, high, step, compared.doubtful)} ({layers})")
     return "; ".join(sentences)
 
 
-def _describe_time(saved: float, low: float | None, high: float | None, *, is_certain: bool) -> str:
-    """`saves 1.9 ms [1.7, 2.1] of`, `adds 1.9 ms [1.7, 2.1] to`; `saves nothing certain` if both may be."""
+def _describe_change(saved: float, low: float | None, high: float | None, step: str, doubtful: bool) -> str:
+    """`saves 1.9 ms [1.7, 2.1] per step of m`, `no significant change per step of m: −0.1 ms [−0.3, 0.2]`."""
     if low is None or high is None:
-        word, link = ("saves", "of") if saved >= 0 else ("adds", "to")
-        return f"{word} {fmt.saved_time(abs(saved), None, None)} (no interval) {link}"
-    if low <= 0 <= high or not is_certain:
-        return f"saves nothing certain, {fmt.saved_time(saved, low, high)}, of"
+        verb = "saves" if saved >= 0 else "adds"
+        return f"{verb} {fmt.saved_time(abs(saved), None, None)} (no interval) {step}"
+    if low <= 0 <= high or doubtful:
+        return f"no significant change {step}: {fmt.saved_time(0 - saved, 0 - high, 0 - low)}"
     if saved > 0:
-        return f"saves {fmt.saved_time(saved, low, high)} of"
-    return f"adds {fmt.saved_time(-saved, -high, -low)} to"
+        return f"saves {fmt.saved_time(saved, low, high)} {step}"
+    return f"adds {fmt.saved_time(-saved, -high, -low)} {step}"

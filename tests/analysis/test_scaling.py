@@ -53,7 +53,7 @@ def test_zero_bytes_have_no_exponent(record, suite, static):
     sizes = {4096: 0, 16384: 64, 65536: 256}
     records = [record("x", seq, static={"host": static(temp_bytes=size)}) for seq, size in sizes.items()]
     found = of(scalings(suite(records)), "temp_bytes")
-    assert (found.exponent, found.reason) == (None, "0 at 4Ki: no power of the length")
+    assert (found.exponent, found.reason) == (None, "0 at 4Ki: not a power of the length")
 
 
 def test_unavailable_figures_pass_their_reason_on(record, suite, static):
@@ -90,7 +90,7 @@ def test_a_loops_body_is_never_fitted(record, suite, static):
     for metric in ("flops", "bytes_accessed"):
         one = of(found, metric)
         assert (one.exponent, one.points) == (None, 0)
-        assert one.reason == "needs ≥ 2 lengths; has 0 (body only)"
+        assert one.reason == "needs ≥ 2 lengths; has 0 (loop body counted once)"
     assert of(found, "temp_bytes").exponent == 1.0
 
 
@@ -101,12 +101,12 @@ def test_lengths_with_a_body_only_are_left_out_and_named(record, suite, static):
     ]
     found = of(scalings(suite(records)), "flops")
     assert (found.exponent, found.points) == (2.0, 3)
-    assert found.notes == ("body only, left out: 128Ki",)
+    assert found.notes == ("loop body counted once, not in the fit: 128Ki",)
 
 
 SPREAD = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0, 1.0)
 WIDE = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
-NO_SIDE = "no interval excludes 1 on both sides of a crossing"
+NO_SIDE = "intervals do not exclude 1 on both sides of a crossing"
 
 
 def find_crossover(record, suite, speedups, noise=(), failed=()):
@@ -125,21 +125,21 @@ CROSSES = {  # speedups by length, noise: (first length, crossing, reason)
         {4096: 0.5, 16384: 0.8, 65536: 1.25, 262144: 2.0}, {}, (65536, 32768, None)
     ),
     "always faster": ({4096: 1.5, 16384: 2.0}, {}, (4096, None, "faster at every length")),
-    "never": ({4096: 0.5, 16384: 0.6}, {}, (None, None, "none in range: not faster at any length")),
+    "never": ({4096: 0.5, 16384: 0.6}, {}, (None, None, "not faster at any length")),
     "a lead that is lost again": (
         {4096: 0.5, 16384: 2.0, 65536: 0.5}, {},
-        (None, None, "none in range: slower again at the end; crosses 2 times: ≈ 8Ki, ≈ 32Ki"),
+        (None, None, "slower again at the longest length; 2 crossings, near 8Ki, 32Ki"),
     ),
     "several, of which the last counts": (
-        {4096: 2.0, 16384: 0.5, 65536: 2.0}, {}, (65536, 32768, "crosses 2 times: ≈ 8Ki, ≈ 32Ki")
+        {4096: 2.0, 16384: 0.5, 65536: 2.0}, {}, (65536, 32768, "2 crossings, near 8Ki, 32Ki")
     ),
     "medians that noise moves across one": (
         {4096: 0.98, 16384: 1.02, 65536: 0.97}, dict.fromkeys((4096, 16384, 65536), WIDE),
-        (None, None, "none in range: not told apart at the end"),
+        (None, None, "no certain difference at the longest length"),
     ),
     "an interval that contains one is no win yet": (
         {4096: 0.5, 16384: 1.2, 65536: 2.0}, {16384: WIDE},
-        (65536, 4096 * 4 ** (math.log(2) / math.log(2.4)), "certainly faster from 64Ki on"),
+        (65536, 4096 * 4 ** (math.log(2) / math.log(2.4)), "no certain difference at 16Ki"),
     ),
     "about the same is no side": ({4096: 1 / 1.1, 16384: 2.0}, {4096: WIDE}, (16384, None, NO_SIDE)),
     "a win without an interval": (
@@ -166,4 +166,4 @@ def test_a_lead_that_ends_is_a_crossing_too(record, suite):
 def test_lengths_the_baseline_did_not_reach_are_named(record, suite):
     gone = [record("base", 65536, status="oom"), record("x", 65536, SPREAD)]
     only = find_crossover(record, suite, {4096: 0.5, 16384: 0.6}, failed=gone)
-    assert only.reason == "none in range: not faster at any length; baseline absent from 64Ki (oom)"
+    assert only.reason == "not faster at any length; no baseline time from 64Ki (oom)"

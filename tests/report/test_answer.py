@@ -143,6 +143,6 @@ def test_an_implementations_own_words_are_no_remedy_and_are_shown_as_they_are(st
     lost = record("scatter", 4 * K, status, reason=SPOILER, remedy="")
     results = results_of_records([record("broadcast", K, 2.0), record("scatter", K, 1.0), lost])
     (only,) = results.panels.values()
-    assert answer(only)[-1] == f"Not run: {status}: scatter at 4Ki."
+    assert answer(only)[-1] == f"Not run: scatter at 4Ki ({status})."
     assert SPOILER in cells.time(only.cases[-1]).notes
     assert f"scatter at 4Ki: {status}: {SPOILER}" in record_notes(CaseGrid.of(results))

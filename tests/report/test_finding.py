@@ -82,9 +82,9 @@ def test_of_several_that_win_the_one_that_gives_the_same_answer_is_named():
 
 def test_the_baselines_own_program_is_about_the_same_whatever_was_timed():
     fallen = panel(1.5, 2.0, facts={"approximation": "exact by fallback"})
-    assert finding(fallen).sentence() == "scatter and broadcast are about the same: 2.00× at 8Ki"
+    assert finding(fallen).sentence() == "scatter and broadcast take about the same time: 2.00× at 8Ki"
     (crossover,) = fallen.crossovers
-    assert (crossover.first_grid, crossover.reason) == (None, "the baseline's program at every length")
+    assert (crossover.first_grid, crossover.reason) == (None, "same program as the baseline at every length")
 
 
 def test_a_finding_is_of_the_longest_length_at_which_both_were_timed():
@@ -109,7 +109,7 @@ def test_a_ratio_whose_interval_spans_a_factor_of_eight_has_one_digit():
 def test_the_answer_names_what_is_saved_and_where_the_fields_come_from():
     shown = layered_panel(0.4e-3, ("m", 61, 1))
     lines = answer(shown)
-    assert any(line.startswith("scatter saves 36.60 ms") for line in lines)
-    assert lines[-1] == "Fields of m: org/configs@0123456, m_config.json, sha256 0."
+    assert any(line.startswith("scatter: saves 36.60 ms") for line in lines)
+    assert lines[-1] == "Source of the fields of m: org/configs@0123456, m_config.json, sha256 0."
     assert heading(shown).startswith("mask: m: ")
     assert heading(layered_panel(0.4e-3)) == "mask: batch=1 dtype=f32 rows=128 topk=2Ki"

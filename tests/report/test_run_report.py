@@ -72,7 +72,7 @@ def test_the_default_sweep_has_few_footnotes_and_every_panel_its_answer():
     assert len(footnotes) <= 12
     assert set(footnotes) <= set("¹²³⁴⁵")
     panels = text.count(" on cpu") + text.count(" on\ncpu") + text.count("\non cpu")
-    assert text.count("\nFastest at ") == text.count("\nwinner per length: ") == panels == 7
+    assert text.count("\nFastest at ") == text.count("\nFastest per length: ") == panels == 7
 
 
 def test_a_run_without_records_says_so():

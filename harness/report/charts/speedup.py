@@ -1,9 +1,9 @@
-"""The speedup chart: from which length on an implementation is faster than the baseline."""
+"""The speedup chart: the length from which an implementation is faster than the baseline."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.analysis.scaling import Crossover, approx_length
+from harness.analysis.scaling import Crossover, format_length
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
 from harness.report.charts.drawing.scales import RATIO
@@ -12,13 +12,15 @@ from harness.report.charts.model import Chart, Outcome, Panel, Point, PublishedC
 from harness.report.charts.notes import Remark, gather_remarks, interval_notes, record_notes, speedup_estimate
 from harness.report.format import short_label
 
-PUBLISHED = "dotted with a source: as published, of that hardware and of the shapes that it states"
+PUBLISHED = (
+    "dotted lines with a source: published figures, for the hardware and shapes that the source states"
+)
 
 
 def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     """The baseline's time over the case's.
 
-    Published `curves` of the same implementation and baseline are drawn beside it.
+    Published `curves` of the same implementation and baseline are also drawn.
     """
     compared = grid.suite.comparisons
     crossed = {(c.implementation, c.panel): c for c in grid.suite.crossovers}
@@ -27,12 +29,12 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
         replace(panel, published=_curves_over(grid.at(name), panel.lengths, grid.suite.baseline, curves))
         for name, panel in zip(grid.panels, measured, strict=True)
     )
-    # No note on a crossing where no speedup is known at all: the notes on failures say why.
+    # No note on a crossover if no speedup is known: the notes on failures say why.
     drawn = {(c.implementation, c.panel) for c in compared if c.speedup is not None}
     absent = {key for key in drawn & crossed.keys() if crossed[key].lacks_baseline}
     over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
     return Chart(
-        question=f"{grid.suite.name}: from which length on is anything faster than {over}?",
+        question=f"{grid.suite.name}: from which length is an implementation faster than {over}?",
         finding=grid.headline,
         scale=RATIO,
         y_label="speedup over the baseline",
@@ -49,7 +51,7 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
 
 
 def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossover]) -> Panel:
-    """A panel whose lengths end with its points: beyond is nothing to see, and the notes say why."""
+    """A panel up to the longest length with a point. The notes say why longer lengths have none."""
     others = [label for label in grid.labels if label != grid.suite.baseline]
     measured = [Series(label, _points(grid.at(panel, label))) for label in others]
     whole = grid.lengths(panel)
@@ -69,7 +71,7 @@ def _panel(grid: CaseGrid, panel: str, crossed: Mapping[tuple[str, str], Crossov
 def _curves_over(
     cells: Sequence[CaseResult], lengths: Sequence[int], baseline: str, curves: Sequence[PublishedCurve]
 ) -> tuple[tuple[str, PublishedCurve], ...]:
-    """The part of each curve that lies over the panel's lengths; a line needs two points."""
+    """The part of each curve within the panel's lengths, if it has two points."""
     shown: dict[tuple[str, PublishedCurve], None] = {}
     for cell in cells:
         for curve in curves:
@@ -89,22 +91,22 @@ def _points(cells: Iterable[CaseResult]) -> tuple[Point, ...]:
 
 
 def _without_ratio(cells: Iterable[CaseResult]) -> list[CaseResult]:
-    """Cases that did not fail themselves and still have no speedup, as when the baseline has no time."""
+    """Cases that did not fail but have no speedup, for example because the baseline has no time."""
     return [cell for cell in cells if not cell.failed and cell.compared and cell.compared.speedup is None]
 
 
 def _verdict(crossing: Crossover) -> str:
     why = f"; {crossing.reason}" if crossing.reason else ""
     if crossing.first_grid is None:
-        return f"no crossover{why}"
-    since = f"faster from {format_count(crossing.first_grid)} on"
+        return f"no crossover: {crossing.reason}"
+    since = f"faster from {format_count(crossing.first_grid)}"
     if crossing.interpolated is not None:
-        since += f", crossing at {approx_length(crossing.interpolated)}"
+        since += f", crossover near {format_length(crossing.interpolated)}"
     return since + why
 
 
 def _missing_remarks(grid: CaseGrid, absent: Collection[tuple[str, str]]) -> list[Remark]:
-    """Why there is no speedup, but for (label, panel) whose verdict says that the baseline is absent."""
+    """Why there is no speedup. Skips the `absent` (label, panel): their crossover note says it."""
     remarks: list[Remark] = []
     for cell in _without_ratio(grid.cells):
         compared = cell.compared
