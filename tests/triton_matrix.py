@@ -28,17 +28,17 @@ def compile_case(corner, target):
     """(compiled, refused or failed; why) of a case for a target."""
     from harness.catalog import loading
     from harness.catalog.build import build
-    from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.base import TraceLimits
     from harness.worker.frameworks.triton import kernel_compiler
 
     wanted = kernel_compiler.gpu_of(target)
     kernel_compiler.use_absent_gpu(wanted)
-    mode, patience = corner.case.mode, Patience(600.0, 1 << 60)
+    mode, limits = corner.case.mode, TraceLimits(600.0, 1 << 60)
     try:
         built = build(loading.load(corner.module), corner.case)
     except Unsupported as refusal:
         return "refused", str(refusal)
-    static, _ = kernel_compiler.compile_launches(built, mode, patience)
+    static, _ = kernel_compiler.compile_launches(built, mode, limits)
     if static.argument_bytes is None:
         reason = static.unavailable["argument_bytes"]
         return ("refused" if reason.startswith(REFUSED) else "failed"), reason.removeprefix(REFUSED)

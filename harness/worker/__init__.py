@@ -1,5 +1,5 @@
-"""The measuring processes: they build, compile and verify cases, and read the clock.
+"""Worker processes: they build, compile, verify and time cases.
 
-Besides xla, this is the only room that loads a framework. The runner talks to it over a socket, by
-`core/protocol`, and never imports it. It imports catalog and core, and xla where a process compiles.
+Only this package and xla load a framework. The runner never imports it, but sends requests over a socket
+(`core/protocol`). It imports catalog and core, and xla in processes that compile.
 """

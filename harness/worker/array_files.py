@@ -1,7 +1,7 @@
-"""Trees of arrays as memory-mapped files: how inputs, references and results pass between processes.
+"""Trees of arrays in memory-mapped files: processes exchange inputs, references and results through them.
 
-A folder holds `tree.json` (the form of the tree, dtype and shape of every leaf) and one raw file
-per leaf. Reading maps the files, so that processes share one copy.
+A folder contains `tree.json` (the tree's structure, dtype and shape of every leaf) and one raw file per leaf.
+Files are mapped when read, so processes share one copy.
 """
 
 import errno
@@ -19,12 +19,12 @@ from harness.catalog.arrays import elements, entries, nbytes, walk
 from harness.core.errors import ScratchFull
 from harness.core.units import format_bytes
 
-PARTS = 1000  # at most, of a result: each becomes a file
+PARTS = 1000  # maximum number of leaves of a result: each becomes a file
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # EFBIG: the shell's limit, `ulimit -f`
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """The same tree with every leaf changed; dicts, tuples and lists are branches."""
+    """The tree with `change` applied to every leaf; dicts, tuples and lists are branches."""
     if isinstance(tree, dict):
         return {name: map_leaves(branch, change) for name, branch in entries(tree)}
     if isinstance(tree, (tuple, list)):
@@ -33,15 +33,15 @@ def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def leaves(tree: Any) -> list[Any]:
-    """The leaves alone, in the order of :func:`walk`."""
+    """The leaves, in the order of :func:`walk`."""
     return [leaf for _, leaf in walk(tree)]
 
 
 def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str, *, subclasses: bool = False) -> None:
-    """TypeError naming the first leaf whose type is not one of `kinds`; `wanted` names these in words.
+    """Raise TypeError for the first leaf with a type outside `kinds`; `wanted` names these in the message.
 
-    Subclasses are accepted only with `subclasses`: one could defer its computation until it is read, when
-    no clock runs.
+    Subclasses are accepted only with `subclasses`: a subclass could defer its computation until it is read,
+    which is not timed.
     """
     for count, (path, leaf) in enumerate(walk(tree)):
         if not (isinstance(leaf, kinds) if subclasses else type(leaf) in kinds):
@@ -59,22 +59,21 @@ def checksums(tree: Any) -> list[int]:
 
 
 def _raw(array: Any) -> Any:
-    """An array's bytes in C order and this machine's byte order; copied where they lie in another one."""
+    """An array's bytes in C order and native byte order; a copy if the array has another order."""
     require_numbers(array)
     return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(-1).view(np.uint8).data
 
 
 def require_numbers(array: Any) -> None:
-    """TypeError for an array whose dtype has no raw form, such as object or text."""
+    """Raise TypeError for an array with a non-numeric dtype, for example object or str."""
     if array.dtype.kind not in "biufc" and not hasattr(ml_dtypes, array.dtype.name):
-        raise TypeError(f"an array of dtype {array.dtype} holds no numbers; return numbers")
+        raise TypeError(f"dtype {array.dtype} is not numeric; return numeric arrays")
 
 
 def write(folder: Path, tree: Any) -> None:
-    """Write a tree of arrays to a folder of its own; nothing of it stays where that fails.
+    """Write a tree of arrays to a new folder, which is removed if writing fails.
 
-    Raises TypeError for a leaf whose dtype has no raw form, such as object or text; ScratchFull where there
-    is not enough space.
+    Raises TypeError for a leaf with a non-numeric dtype, ScratchFull if the disk is full.
     """
     try:
         _write(folder, tree)
@@ -84,8 +83,8 @@ def write(folder: Path, tree: Any) -> None:
             raise
         free = shutil.disk_usage(folder.parent).free
         raise ScratchFull(
-            f"{folder.parent} (below TMPDIR) cannot take {format_bytes(nbytes(tree))} of arrays "
-            f"({error.strerror}; {format_bytes(free)} are free)"
+            f"{folder.parent} (below TMPDIR) has no space for {format_bytes(nbytes(tree))} of arrays "
+            f"({error.strerror}, {format_bytes(free)} free)"
         ) from None
 
 
@@ -109,9 +108,9 @@ def _write(folder: Path, tree: Any) -> None:
 def read(
     folder: Path, change: Callable[[Any], Any] = lambda leaf: leaf, only: Collection[str] | None = None
 ) -> Any:
-    """The tree, its leaves mapped read-only and changed one after the other.
+    """Read a tree: map its leaves read-only, and apply `change` to each in turn.
 
-    `only` names the entries wanted of a dict.
+    `only` selects entries of a dict.
     """
     form = json.loads((folder / "tree.json").read_text(encoding="utf-8"))
     if only is not None:

@@ -1,4 +1,4 @@
-"""Profile of one call: its slowest operators, its kernels by short names, and a check of its stages."""
+"""Profile of one call: its slowest operators, its kernels, and the times of its stages."""
 
 import re
 from collections import Counter
@@ -13,16 +13,16 @@ from harness.core.stage import BACKWARD, JOINED
 from harness.worker.frameworks.base import Framework, Prepared
 from harness.worker.stage_recorder import OUTSIDE
 
-MOST_OPERATORS = 20  # that a profile lists
-PARAMETERS = re.compile(r"\((?:[^()]|\([^()]*\))*\)$")  # with a function's type among them at most
+MOST_OPERATORS = 20  # listed in a profile
+PARAMETERS = re.compile(r"\((?:[^()]|\([^()]*\))*\)$")  # may contain one function type
 
 
 def longest_operators(
     framework: Framework, call: Callable[[], Any], prepared: Prepared, file: Path | None
 ) -> dict[str, Any]:
-    """The slowest `operators` of a call, as plain dicts, or why they are `refused`.
+    """The slowest `operators` of a call as dicts; `refused` is the reason if there are none.
 
-    The whole trace is written to `file`, if given.
+    The complete trace is written to `file`, if given.
     """
     try:
         operators = framework.trace_operators(call, prepared, file)
@@ -33,7 +33,7 @@ def longest_operators(
 
 
 def count_kernels(framework: Framework, call: Callable[[], Any]) -> dict[str, Any]:
-    """The `kernels` that a call runs, in order, as (name, count), or why they are `refused`."""
+    """The `kernels` of a call in launch order as (name, count); `refused` is the reason if there are none."""
     try:
         names = framework.kernels(call)
     except Unsupported as refusal:
@@ -44,25 +44,25 @@ def count_kernels(framework: Framework, call: Callable[[], Any]) -> dict[str, An
 def time_stages(
     framework: Framework, call: Callable[[], Any], prepared: Prepared, family: Family
 ) -> dict[str, Any]:
-    """The times of a call's `stages` by name, or why they are `refused`.
+    """The times of a call's `stages` by name; `refused` is the reason if there are none.
 
-    ValueError for a marked stage that the family does not declare.
+    Raises ValueError for a marked stage that the family does not declare.
     """
     try:
         stages = framework.time_stages(call, prepared)
-    except Unsupported as refusal:  # the case keeps its other figures
+    except Unsupported as refusal:  # the case still has its other figures
         return {"refused": str(refusal)}
     paths = {path for name in stages if name != OUTSIDE for path in name.split(JOINED)}
     for name in {word for path in paths for word in path.split("/")} - {BACKWARD, *family.stages}:
         known = ", ".join(family.stages) or "none"
         raise ValueError(
-            f'"{name}" is no stage of family {family.name} (it has {known}){nearest(name, family.stages)}'
+            f'family {family.name} has no stage "{name}" (stages: {known}){nearest(name, family.stages)}'
         )
     return {"stages": dict(stages)}
 
 
 def shorten(name: str) -> str:
-    """A kernel's name without its result type, its parameters and its namespaces.
+    """A kernel's name without result type, parameters and namespaces.
 
     >>> shorten("void at::native::unrolled_kernel<4, at::native::FillFunctor<int> >(int, char*)")
     'unrolled_kernel<4, FillFunctor<int>>'

@@ -1,8 +1,7 @@
-"""Captured inputs: tensors from a `.npz` or `.safetensors` file in place of drawn inputs of the same names.
+"""Captured inputs: tensors from a `.npz` or `.safetensors` file that replace drawn inputs of the same names.
 
-The file is data: nothing in it is executed or unpickled. Where a tensor is longer than its input, its leading
-part along each axis is taken. A `.safetensors` is mapped, so that only this part is read; an array of an
-`.npz` is read whole.
+Nothing in the file is executed or unpickled. If a tensor is larger than its input, its leading part along
+each axis is used. A `.safetensors` file is mapped and only this part is read; an `.npz` is read completely.
 """
 
 import json
@@ -20,15 +19,15 @@ from harness.core.errors import Unsupported, nearest
 from harness.core.workload import fields_of
 from harness.core.workload_files import identify_captured, is_captured, path_of
 
-HEADER_BYTES = 1 << 20  # of a file's JSON, or of one .npy header: thousands of tensors
+HEADER_BYTES = 1 << 20  # of a file's JSON or one .npy header: enough for thousands of tensors
 SAFETENSORS = {name.upper(): name for name in BYTES if name != "c64"}
 
 
 def draw_inputs(family: Family, workload: Any, rng: np.random.Generator) -> Mapping[str, Any]:
-    """A family's inputs: drawn, or read from the file of captured ones that the workload names.
+    """A family's inputs: drawn, or read from the capture file that the workload names.
 
-    Inputs that the file lacks are drawn with the field at its default, or computed from the given ones by the
-    family. Unsupported names the file, the tensor and the remedy.
+    Inputs missing in the file are drawn with the field at its default, or the family computes them from the
+    captured ones. Raises Unsupported, with file, tensor and remedy.
     """
     named = [field for field in fields_of(type(workload)) if field.captured]
     field = next((field for field in named if is_captured(getattr(workload, field.name))), None)
@@ -47,7 +46,7 @@ def draw_inputs(family: Family, workload: Any, rng: np.random.Generator) -> Mapp
 
 
 def read_captured(identity: str, shapes: Mapping[str, Any]) -> dict[str, Any]:
-    """The tensors of a file by name (`weights.wq` in a group), cut to the shapes that `shapes` describes."""
+    """The tensors of a file by name (`weights.wq` in a group), cut to the described `shapes`."""
     try:
         identify_captured(identity)
     except ValueError as error:
@@ -58,40 +57,40 @@ def read_captured(identity: str, shapes: Mapping[str, Any]) -> dict[str, Any]:
         tensors = _safetensors(path) if path.suffix == ".safetensors" else _npz(path)
         for name in tensors:
             if name not in wanted:
-                raise ValueError(f'tensor "{name}" is no input here{nearest(name, wanted)}')
+                raise ValueError(f'tensor "{name}" is not an input of this family{nearest(name, wanted)}')
         if not tensors:
-            raise ValueError(f"it holds no tensor; write some of {', '.join(wanted)}")
+            raise ValueError(f"it contains no tensor; store at least one of {', '.join(wanted)}")
         return {name: _leading_part(name, tensor, wanted[name]) for name, tensor in tensors.items()}
     except ValueError as error:
         raise Unsupported(f"{path}: {error}") from None
-    except Exception as error:  # a damaged file makes its readers raise anything
+    except Exception as error:  # a damaged file can make its reader raise anything
         why = f"{type(error).__name__}: {error}"
         raise Unsupported(
-            f"{path} cannot be read ({why}); write it again, as .safetensors if large"
+            f"{path} cannot be read ({why}); write it again (large files as .safetensors)"
         ) from None
 
 
 def _leading_part(name: str, tensor: Any, wanted: Array) -> Any:
-    """A copy of the part that is wanted. ValueError for another dtype, an axis that is too short, or NaN."""
+    """A copy of the leading part. ValueError for another dtype, an axis that is too short, or NaN."""
     if tensor.dtype != numpy_dtype(wanted.dtype):
         raise ValueError(
-            f'tensor "{name}" is {tensor.dtype}, wanted {numpy_dtype(wanted.dtype)}; '
+            f'tensor "{name}" is {tensor.dtype}, expected {numpy_dtype(wanted.dtype)}; '
             "convert it, or choose another dtype"
         )
     axes = zip(tensor.shape, wanted.shape, strict=False)
     if tensor.ndim != len(wanted.shape) or any(has < wants for has, wants in axes):
         raise ValueError(
-            f'tensor "{name}" has the shape {list(tensor.shape)}, wanted {list(wanted.shape)} or more on '
-            "each axis; capture more, or choose smaller sizes"
+            f'tensor "{name}" has shape {list(tensor.shape)}, expected at least {list(wanted.shape)}; '
+            "capture more, or choose smaller sizes"
         )
     part = np.array(tensor[tuple(map(slice, wanted.shape))], order="C")
     if np.isnan(part).any():
-        raise ValueError(f'tensor "{name}" holds NaN, which equals nothing; write numbers, or infinities')
+        raise ValueError(f'tensor "{name}" contains NaN, which cannot be compared; write other values')
     return part
 
 
 def _npz(path: Path) -> dict[str, Any]:
-    """The arrays of an .npz, read whole; numpy writes bfloat16, which it does not know, as two raw bytes."""
+    """The arrays of an .npz file; numpy stores bfloat16, which it does not know, as two raw bytes."""
     with path.open("rb") as file, np.lib.npyio.NpzFile(file, max_header_size=HEADER_BYTES) as archive:
         arrays = {name: np.asanyarray(archive[name]) for name in archive.files}
     brain = np.dtype("V2")
@@ -99,12 +98,12 @@ def _npz(path: Path) -> dict[str, Any]:
 
 
 def _safetensors(path: Path) -> dict[str, Any]:
-    """The tensors of a file, mapped: 8 bytes of length (little-endian), that much JSON, the data."""
+    """The mapped tensors of a file: 8 bytes with the header's length (little-endian), JSON header, data."""
     content = np.memmap(path, np.uint8, "r")
     length = int.from_bytes(content[:8].tobytes(), "little")
     if not 2 <= length <= min(HEADER_BYTES, len(content) - 8):
         raise ValueError(
-            f"its header would have {length} bytes, and the file has {len(content)}; write it again"
+            f"its header length is {length} bytes, but the file has {len(content)}; write it again"
         )
     header = json.loads(content[8 : 8 + length].tobytes())
     entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
@@ -112,18 +111,18 @@ def _safetensors(path: Path) -> dict[str, Any]:
 
 
 def _entry(name: str, entry: Mapping[str, Any], data: Any) -> Any:
-    """The tensor of a header's entry. ValueError unless its shape takes the bytes that it has in `data`."""
+    """The tensor of a header entry. ValueError if its size in `data` does not match its shape."""
     dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     if dtype not in SAFETENSORS:
         raise ValueError(f'tensor "{name}" is {dtype}; use one of {", ".join(SAFETENSORS)}')
     described = Array(tuple(shape), SAFETENSORS[dtype])
     if not 0 <= begin <= end <= len(data) or end - begin != described.nbytes:
-        raise ValueError(f'tensor "{name}" lies outside of the file, or has another size; write it again')
+        raise ValueError(f'tensor "{name}" has wrong offsets or a wrong size; write the file again')
     return data[begin:end].view(numpy_dtype(described.dtype)).reshape(described.shape)
 
 
 def _merge(drawn: Mapping[str, Any], given: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """The drawn arrays, with the given ones in place of those of the same names."""
+    """The drawn arrays, replaced by `given` arrays of the same names."""
     return {
         name: _merge(value, given, f"{above}{name}.")
         if isinstance(value, Mapping)

@@ -1,4 +1,4 @@
-"""A family's checks on a case, and the untimed calls that they make, in the case's process."""
+"""A family's checks of a case and their untimed calls, run in the case's process."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -11,11 +11,11 @@ from harness.core.errors import Unsupported
 from harness.core.plain_data import plain
 from harness.core.shown_text import message_of
 from harness.worker import array_files
-from harness.worker.frameworks.base import Framework, Patience, Prepared
+from harness.worker.frameworks.base import Framework, Prepared, TraceLimits
 
 
 def relevant_checks(built: Built, only: list[str] | None) -> list[Check]:
-    """The checks of the family that concern the case, restricted to the ids in `only`, if given."""
+    """The family's checks that apply to the case, restricted to the ids in `only`, if given."""
     semantics, mode, name = built.implementation.semantics, built.case.mode, built.implementation.name
     return [
         check
@@ -26,7 +26,7 @@ def relevant_checks(built: Built, only: list[str] | None) -> list[Check]:
 
 
 def run_checks(built: Built, checks: Iterable[Check], trial: Trial) -> list[dict[str, Any]]:
-    """The results as plain dicts; a check that raises has failed."""
+    """Run checks and return their results as dicts; a check that raises has failed."""
     expected_failures = built.implementation.fails(trial.workload, trial.options)
     verdicts = ((check, _judge(check, trial)) for check in checks)
     return [
@@ -37,14 +37,14 @@ def run_checks(built: Built, checks: Iterable[Check], trial: Trial) -> list[dict
 
 
 def _judge(check: Check, trial: Trial) -> Judgement | None:
-    """The check's judgement, with figures as JSON has them; None where it needs an unsupported workload."""
+    """The check's judgement, with figures as plain data; None if it needs an unsupported workload."""
     try:
         verdict = require_judgement(check.judge(trial))
         return replace(verdict, figures={name: plain(value) for name, value in verdict.figures.items()})
     except Unsupported:
         return None
     except MemoryError:
-        raise  # the case's limit, not its answer
+        raise  # the memory limit, not a wrong result
     except Exception as error:
         return Judgement(False, {}, f"{type(error).__name__}: {message_of(error)}")
 
@@ -52,10 +52,10 @@ def _judge(check: Check, trial: Trial) -> Judgement | None:
 def _check_result(
     family: str, check: Check, verdict: Judgement, expected_failure: str | None
 ) -> dict[str, Any]:
-    """A check's result. With `expected_failure`, the declared reason to fail, a pass is unexpected."""
+    """A check's result. `expected_failure` is the declared reason to fail; with it a pass is unexpected."""
     reason = verdict.reason
     if expected_failure and check.decides:
-        unexpected_pass = f"declared to fail ({expected_failure}), but it holds"
+        unexpected_pass = f"marked as failing ({expected_failure}) but passes; remove the marker"
         reason = unexpected_pass if verdict.passed else f"{reason}; expected: {expected_failure}"
     return {
         "check": f"{family}/{check.name}",
@@ -75,7 +75,7 @@ def make_trial(
     inputs: Mapping[str, Any],
     cotangent: Any,
 ) -> Trial:
-    """A case's answer on numpy arrays, and its calls for others; `enter` restores process-wide settings."""
+    """A case's result on numpy arrays, and functions for further calls; `enter` restores global settings."""
     implementation, options = built.implementation, dict(built.case.options)
     others: dict[Any, tuple[tuple[str, ...], Prepared]] = {}  # by workload
 
@@ -88,10 +88,10 @@ def make_trial(
     def build_for(workload: Any) -> tuple[tuple[str, ...], Prepared]:
         shapes = built.family.shapes_of(implementation.semantics, workload)
         function, names = build_callable(implementation, workload, options, shapes)
-        return names, framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
+        return names, framework.prepare(function, names, shapes, "fwd", TraceLimits(0, 0))
 
     def solve(workload: Any, inputs: Mapping[str, Any]) -> Any:
-        """The forward result of the same implementation, built (once) for another workload."""
+        """The forward result of the same implementation for another workload, for which it is built once."""
         framework.enter("fwd", wide=getattr(workload, "dtype", None) == "f64")
         try:
             if workload not in others:

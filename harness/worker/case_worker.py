@@ -1,7 +1,7 @@
-"""The worker of one case: build, compile, call once for the contract, then read the clock.
+"""Worker process of one case: builds, compiles, calls once for the contract check, then times calls.
 
-Results, and the inputs as the call left them, are handed to the reference worker for comparison: in this
-process the implementation may have replaced anything.
+The reference worker compares the results, and the inputs after the call: in this process the implementation
+may have replaced anything.
 """
 
 import gc
@@ -21,22 +21,22 @@ from harness.worker import array_files, resource_limits, timers
 from harness.worker.call_profile import count_kernels, longest_operators, time_stages
 from harness.worker.case_checks import make_trial, relevant_checks, run_checks
 from harness.worker.frameworks import base as frameworks
-from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.base import TraceLimits
 from harness.worker.module_loading import load_module
 from harness.worker.verify import RETURNED
 
 PULLBACK = (
-    "a pullback alone reads residuals of one set of inputs, so that no replay of it could be judged on "
-    "others; take --mode fwd_bwd"
+    "a CUDA graph of a backward reads the residuals of one set of inputs, so replays on other inputs cannot "
+    "be checked; use --mode fwd_bwd"
 )
-LONGEST_LATENCY_S = 0.02  # of a call's time on the device, beside which dispatching it takes nothing
+LONGEST_LATENCY_S = 0.02  # device time of a call above which its launch overhead is negligible
 
 
 class CaseWorker:
-    """Answers `prepare`, `check`, `examine`, `ready`, `sample` and `profile`, in that order."""
+    """Handles the requests `prepare`, `check`, `examine`, `ready`, `sample` and `profile`, in that order."""
 
-    def __init__(self, job: Job, tell_compiling: Callable[[bool], None] = lambda _: None) -> None:
-        self.job, self.tell_compiling = job, tell_compiling
+    def __init__(self, job: Job, report_compiling: Callable[[bool], None] = lambda _: None) -> None:
+        self.job, self.report_compiling = job, report_compiling
         self.born = perf_counter()
         self.folder = Path(job.folder)
         self.framework = frameworks.get(job.framework)
@@ -48,13 +48,13 @@ class CaseWorker:
         self.wide = dict(job.case.workload).get("dtype") == "f64"
 
     def enter(self) -> None:
-        """Apply this case's process-wide settings again, after another case has run in this process."""
+        """Restore this case's process-wide settings after another case has run in this process."""
         self.framework.enter(self.case.mode, wide=self.wide)
 
     def do_prepare(self, trace_s: float, owners: bool = False) -> dict[str, Any]:
-        """Load, build, and compile or trace; nothing of the workload's size is allocated.
+        """Load, build, and compile or trace, without allocating the workload's arrays.
 
-        With `owners`, the figures include the buffers of the planned peak.
+        With `owners`, the figures include the buffer breakdown of the planned peak.
         """
         job, self.framework.names_owners = self.job, owners
         self.framework.start(self.case.device, job.threads, wide=self.wide)
@@ -67,35 +67,37 @@ class CaseWorker:
         self.names = built.names
         if (sharding := built.family.sharding(built.workload)) is not None:
             raise Unsupported(
-                f"its workload lies on {sharding.devices} devices; compile it for a topology of as many, "
-                "as in seqsweep static --target tpu:v5p:4x4x8"
+                f"the workload is sharded over {sharding.devices} devices; compile it for a topology of that "
+                "size, for example seqsweep static --target tpu:v5p:4x4x8"
             )
         self.prepared = self.framework.prepare(
             built.function,
             self.names,
             built.shapes,
             self.case.mode,
-            Patience(trace_s, 1000 * job.memory_bytes),
+            TraceLimits(trace_s, 1000 * job.memory_bytes),
         )
-        self.framework.on_compilation(self.tell_compiling)  # only now: nobody waits for what traces
+        self.framework.on_compilation(
+            self.report_compiling
+        )  # after tracing: its compilations are not reported
         return {**built.describe(self.prepared.static), "startup_s": startup}
 
     def do_check(self, cotangent: str | None, result: str) -> dict[str, Any]:
-        """Call the case once on the first set, and hand the result over under the name `result`."""
+        """Call the case once on the first input set, and write the result to the folder `result`."""
         inputs = self._place_inputs("set0")
         call = self.prepared.bind(inputs, self._cotangent(cotangent))
         gc.collect()
         before = self.framework.compilations()
-        rise = self.framework.rise()
+        peak_growth = self.framework.track_peak()
         begun = perf_counter()
         seconds, answer = self._time_call(call)
         warmup_s = perf_counter() - begun
-        high_water, compiled = rise(), self.framework.compilations()
+        high_water, compiled = peak_growth(), self.framework.compilations()
         with resource_limits.lift_memory_cap():
             returned = array_files.checksums(self._fetch(answer))
         self.inputs.append(inputs)
         begun = perf_counter()
-        if compiled > before:  # the first call compiled, so its time is not a call's
+        if compiled > before:  # the first call included compilation
             seconds = self._call_untimed(call)
         seconds = timers.repeat_short_call(lambda: self._call_untimed(call), seconds, perf_counter)
         warmup_s += perf_counter() - begun
@@ -109,7 +111,7 @@ class CaseWorker:
         }
 
     def do_examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
-        """Run the family's checks that concern the case, restricted to `only` where given."""
+        """Run the family's checks that apply to the case, restricted to the ids in `only`, if given."""
         checks = relevant_checks(self.built, only)
         if not checks:
             return {"checks": []}
@@ -119,9 +121,9 @@ class CaseWorker:
         return {"checks": run_checks(self.built, checks, trial)}
 
     def do_ready(self, sets: int, cotangents: bool, graphs: bool = False) -> dict[str, Any]:
-        """Put every set but the first on the device and bind a call to each; samples rotate over them.
+        """Put every input set but the first on the device and bind a call to each; samples rotate over them.
 
-        With `graphs` a call is captured, and a sample is a replay of it.
+        With `graphs` a call is captured as a CUDA graph, and a sample times a replay.
         """
         if graphs and self.case.mode == "bwd":
             raise Unsupported(PULLBACK)
@@ -133,7 +135,7 @@ class CaseWorker:
             self.calls.append(self.framework.capture(call) if graphs else call)
             self.captured = (inputs, seed) if graphs else None
         self.timer = self.framework.timer()
-        # Left on, the collector would pause some readings and not others; `do_sample` runs it before them.
+        # If enabled, the collector would interrupt some samples only; `do_sample` runs it before sampling.
         gc.collect()
         gc.freeze()
         gc.disable()
@@ -143,21 +145,21 @@ class CaseWorker:
     def do_sample(
         self, readings: int, inner: int, warm: bool, fresh: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Take `readings` readings of `inner` calls each, after one untimed call if `warm`.
+        """Take `readings` samples of `inner` calls each, after one untimed call if `warm`.
 
-        With `fresh` the first reading is a verified one: the last set gets the values named by `inputs` (and
-        `cotangent`), and the result is handed over under the name `result`. The other readings are of the
-        other set. The order defends against implementations that would prepare for fresh values:
+        With `fresh` the first sample is verified: the last set gets new values from the folder `inputs` (and
+        `cotangent`), and the result is written to the folder `result`. Other samples use the other set. The
+        order of steps prevents an implementation from preparing for the new values:
 
-        - The values change after the untimed calls, so that an untimed call cannot look at them and compute
-          ahead of the clock. Where it cannot see them anyway (new arrays instead of a refill) or must have
-          (the forward of a backward), an untimed call on the other set follows, which wakes threads.
-        - The result's checksums are taken when the call returns: it must be computed by then, and later calls
+        - The values change after the untimed calls, so an untimed call cannot compute their result early. If
+          a call cannot see them in advance (new arrays instead of a refill) or must see them (the forward of
+          a backward), an untimed call on the other set follows to wake threads.
+        - Checksums of the result are taken when the call returns. It must be complete then, and later calls
           must not overwrite it.
-        - Otherwise the call sees what it always sees: this function, this clock, no garbage collection.
+        - Nothing else tells the call that it is verified: same function, same clock, no garbage collection.
         """
         start = perf_counter()
-        gc.collect()  # of reference cycles that earlier calls left
+        gc.collect()  # reference cycles of earlier calls
         if fresh is not None:
             self._call_fresh(fresh, warm=warm)
         elif warm:
@@ -169,7 +171,7 @@ class CaseWorker:
         def keep(result: Any) -> None:
             fetched = self._fetch(result)
             returned[:] = array_files.checksums(fetched)
-            kept[:] = [self.framework.put(fetched) if self.captured else result]  # a replay writes over it
+            kept[:] = [self.framework.put(fetched) if self.captured else result]  # a replay overwrites it
 
         calls = [self._next_call(None if fresh is None else min(each, 1)) for each in range(readings)]
         queue = timers.RunQueue()
@@ -191,7 +193,7 @@ class CaseWorker:
         }
 
     def _call_fresh(self, fresh: Mapping[str, Any], *, warm: bool) -> None:
-        """Put fresh values into the last set, with untimed calls around it if `warm`: see `do_sample`."""
+        """Put new values into the last set, with untimed calls around that if `warm`: see `do_sample`."""
         can_look = self.framework.refills_in_place and self.case.mode != "bwd"
         sets = range(len(self.calls) if warm else 0)
         for turn in sets if can_look else sets[:1]:
@@ -203,10 +205,10 @@ class CaseWorker:
             self._call_untimed(self._next_call(1))
 
     def do_profile(self) -> dict[str, Any]:
-        """An untimed call, a timed one without marks (`plain_s`), and one with its stages timed.
+        """Make an untimed call, a timed one without marks (`plain_s`), and one that times its stages.
 
-        `stages` has (seconds, times entered, seconds beside others) by name, without nested stages; "" is the
-        time outside all stages. `refused` is why there are none.
+        `stages` maps a name to (seconds, times entered, overlapped seconds), without nested stages. The name
+        "" is the time outside all stages. `refused` is the reason if there are no stages.
         """
         gc.collect()
         self.framework.sync(self._next_call(None)())
@@ -215,20 +217,20 @@ class CaseWorker:
         return {"plain_s": plain_s, **stages}
 
     def do_count_stages(self) -> dict[str, Any]:
-        """(operators, flops, bytes) of every stage of one call."""
+        """Count (operators, FLOPs, bytes) of every stage of one call."""
         return {"counts": dict(self.framework.count_stages(self._next_call(None), self.prepared))}
 
     def do_trace_operators(self, trace: str | None) -> dict[str, Any]:
-        """The slowest operators of one call; its trace is written under the name `trace`, if given."""
+        """List the slowest operators of one call; its trace is written to the file `trace`, if given."""
         file = self.folder / trace if trace else None
         return longest_operators(self.framework, self._next_call(None), self.prepared, file)
 
     def do_kernels(self) -> dict[str, Any]:
-        """The kernels of one call."""
+        """List the kernels of one call."""
         return count_kernels(self.framework, self._next_call(None))
 
     def _refill(self, inputs: str, cotangent: str | None) -> None:
-        """Give the last set other values, in its own storage where arrays are mutable."""
+        """Replace the values of the last input set, in place if arrays are mutable."""
         values = array_files.read(self.folder / inputs, only=self.names)
         if self.captured:
             mine, seed = self.captured
@@ -236,7 +238,7 @@ class CaseWorker:
             if cotangent:
                 self.framework.refill(seed, array_files.read(self.folder / cotangent))
             return
-        del self.calls[-1]  # frees a backward's residuals before the new ones exist
+        del self.calls[-1]  # frees a backward's residuals before new ones are allocated
         self.inputs[-1] = self.framework.refill(self.inputs[-1], values)
         self.calls.append(self.prepared.bind(self.inputs[-1], self._cotangent(cotangent)))
 
@@ -247,12 +249,12 @@ class CaseWorker:
         return array_files.read(self.folder / name, self.framework.put) if name else None
 
     def _next_call(self, after_last: int | None) -> Callable[[], Any]:
-        """The call on the next set in rotation, or on the set `after_last` places after the last one."""
+        """The call on the next input set in rotation, or `after_last` positions after the last set."""
         self.turn += 1
         return self.calls[(self.turn if after_last is None else after_last - 1) % len(self.calls)]
 
     def _call_untimed(self, call: Callable[[], Any]) -> float:
-        """Call it, then overwrite its result, as a caller may; returns the seconds of the call alone."""
+        """Call, then overwrite the result, as a caller may. Returns the seconds of the call only."""
         seconds, result = self._time_call(call)
         if self.case.mode == "fwd":  # a gradient may be the cotangent itself, or a residual
             self.framework.overwrite(result, self.inputs)
@@ -265,23 +267,23 @@ class CaseWorker:
         return perf_counter() - start, result
 
     def _fetch(self, result: Any) -> Any:
-        """A result as numpy arrays. MemoryError where they exceed the memory limit."""
+        """A result as numpy arrays. MemoryError if they exceed the memory limit."""
         arrays = self.framework.get(result)
         if (size := nbytes(arrays)) > self.job.memory_bytes:
             raise MemoryError(
-                f"it returned {format_bytes(size)}; the limit is {format_bytes(self.job.memory_bytes)}"
+                f"the result has {format_bytes(size)}; the limit is {format_bytes(self.job.memory_bytes)}"
             )
         return arrays
 
     def _hand_over(self, result: Any, inputs: Any, name: str, returned: Sequence[int] = ()) -> None:
-        """Write a result, and the inputs as the call has left them, for the reference worker.
+        """Write a result, and the inputs after the call, for the reference worker.
 
-        `returned` are the checksums that the result had when its call returned, if they were taken.
+        `returned` are the result's checksums at the time of return, if they were taken.
         """
         with resource_limits.lift_memory_cap():
             arrays = self._fetch(result)
             mine = {each: self.framework.get(inputs[each]) for each in self.names}
-            handed = {"result": arrays, "inputs": mine}
+            output = {"result": arrays, "inputs": mine}
             if returned:
-                handed[RETURNED] = np.array(returned, np.int64)
-            array_files.write(self.folder / name, handed)
+                output[RETURNED] = np.array(returned, np.int64)
+            array_files.write(self.folder / name, output)

@@ -1,7 +1,7 @@
-"""Fingerprint of the machine, which must be equal for timings to be compared, and the run's environment.
+"""Machine fingerprint and environment of a run. Timings are compared only if fingerprints are equal.
 
-`python -m harness.worker.fingerprint DEVICE THREADS` prints both as JSON. Versions are read from package
-metadata, so that no framework is imported; only the size of a GPU's cache needs torch, and a TPU's kind jax.
+`python -m harness.worker.fingerprint DEVICE THREADS` prints both as JSON. Versions come from package
+metadata, without importing a framework. Only a GPU's cache size needs torch, and a TPU's kind jax.
 """
 
 import json
@@ -45,7 +45,7 @@ def governor() -> str | None:
 
 
 def fingerprint(device: str, threads: int) -> dict[str, Any]:
-    """What must be equal before two timings may be compared: see :mod:`harness.core.fingerprint_identity`."""
+    """Facts that must be equal to compare timings: see :mod:`harness.core.fingerprint_identity`."""
     cpu = processor()
     facts: dict[str, Any] = {
         "device": device,
@@ -74,10 +74,10 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
 
 
 def host_caches(system: Path = CPUS) -> dict[str, Any]:
-    """`L1d`, `L2`, `L3` of the first usable core → its `bytes`, and how many `cpus` share it."""
+    """Caches (`L1d`, `L2`, `L3`) of the first usable core: `bytes`, and number of `cpus` that share it."""
     caches = data_caches(min(os.sched_getaffinity(0)), system)
     if not caches:
-        return {"unavailable": f"{system} describes no cache"}
+        return {"unavailable": f"{system} lists no caches"}
     return {
         f"L{cache.level}{'' if cache.is_unified else 'd'}": {
             "bytes": cache.size_bytes,
@@ -88,35 +88,35 @@ def host_caches(system: Path = CPUS) -> dict[str, Any]:
 
 
 def gpu_cache() -> dict[str, Any]:
-    """The `bytes` of the first visible CUDA device's L2 cache, or why they are unavailable."""
+    """The `bytes` of the first visible CUDA device's L2 cache, or the reason in `unavailable`."""
     try:
         import torch
 
         return {"bytes": torch.cuda.get_device_properties(0).L2_cache_size}
-    except Exception as error:  # whatever a missing driver or an old torch raises is the reason
+    except Exception as error:  # a missing driver or an old torch raises various errors
         return {"unavailable": f"{type(error).__name__}: {error}"}
 
 
 def tpu() -> dict[str, Any]:
-    """The kind of the first TPU, as jax calls it. That starts the TPU, in this process alone."""
+    """The device kind of the first TPU. jax starts the TPU, which only this process may use then."""
     try:
         import jax
 
         jax.config.update("jax_platforms", "tpu")
         return {"name": jax.devices("tpu")[0].device_kind}
-    except Exception as error:  # whatever a missing jax, libtpu or TPU raises is the reason
+    except Exception as error:  # a missing jax, libtpu or TPU raises various errors
         kind = os.environ.get("TPU_ACCELERATOR_TYPE")
         return {"name": kind} if kind else {"unavailable": f"{type(error).__name__}: {error}"}
 
 
 def gpu() -> dict[str, Any]:
-    """Name, driver, clocks and power limit of the first visible CUDA device, by nvidia-smi.
+    """Name, driver, clocks and power limit of the first visible CUDA device, from nvidia-smi.
 
-    It does not describe a part of a GPU (MIG). The reason then names the part, so that two parts differ.
+    nvidia-smi cannot describe a MIG instance. Its error message, which names the instance, is used instead.
     """
     wanted, fields = first_visible_gpu(), "name,driver_version,memory.total,clocks.max.sm,power.limit"
     if wanted is None:
-        return {"unavailable": "CUDA_VISIBLE_DEVICES names no GPU"}
+        return {"unavailable": "CUDA_VISIBLE_DEVICES hides every GPU"}
     command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", f"--id={wanted}"]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
@@ -126,7 +126,7 @@ def gpu() -> dict[str, Any]:
 
 
 def environment() -> dict[str, Any]:
-    """The state at the start of the run; it need not be equal for timings to be compared."""
+    """State at the start of the run, which may differ between runs that are compared."""
     return {
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "load": list(os.getloadavg()),
@@ -137,16 +137,16 @@ def environment() -> dict[str, Any]:
 
 
 def git() -> dict[str, Any] | None:
-    """Commit and cleanliness of the repository around the current folder."""
+    """Commit of the current folder's git repository, and whether it has uncommitted changes."""
 
-    def ask(*words: str) -> str:
+    def output_of(*words: str) -> str:
         run = subprocess.run(
             ["git", *words], capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=True
         )
         return run.stdout.strip()
 
     try:
-        return {"commit": ask("rev-parse", "HEAD"), "dirty": bool(ask("status", "--porcelain"))}
+        return {"commit": output_of("rev-parse", "HEAD"), "dirty": bool(output_of("status", "--porcelain"))}
     except (OSError, subprocess.SubprocessError):
         return None
 

@@ -1,9 +1,9 @@
-"""Fork server: it has imported some frameworks and initialised no backend, and forks workers on request.
+"""Fork server: imports frameworks without initialising a backend, and forks workers on request.
 
-`python -m harness.worker.fork_server FRAMEWORK,… DESCRIPTOR FOLDER [untraced]` serves the inherited socket:
-a request to fork carries a :class:`Job`, the worker's socket and its output file; the answer is a process
-id, followed later by how that process ended. When the other end goes away, for whatever reason, every
-process below this one is killed and the run's scratch folder removed.
+`python -m harness.worker.fork_server FRAMEWORK,… DESCRIPTOR FOLDER [untraced]` serves the inherited socket. A
+fork request contains a :class:`Job`, the worker's socket and its output file. The server replies with the
+process id, and reports the exit status later. When the runner closes the socket or dies, the server kills all
+its descendants and removes the run's scratch folder.
 """
 
 import ctypes
@@ -30,19 +30,22 @@ from harness.worker.frameworks import base as frameworks
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-PRELOADED = ("harness.worker.request_loop", "harness.catalog.face")  # of every worker; the face for plugins
+PRELOADED = (
+    "harness.worker.request_loop",
+    "harness.catalog.face",
+)  # needed by every worker; face is what plugins import
 CUDA_LIBRARY = "libcuda.so.1"
 CUDA_NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED, of every driver call before cuInit
-CUDA_INITIALIZED = "its preload calls cuInit, after which no forked process can use CUDA"
-FAILED = 70  # exit status of a worker that cannot answer, and of a server that got SIGTERM
+CUDA_INITIALIZED = "importing it calls cuInit, after which forked processes cannot use CUDA"
+FAILED = 70  # exit status of a worker that cannot reply, and of a server after SIGTERM
 
 
 class RunnerGone(Exception):  # noqa: N818 - the regular end of a run
-    """The runner has closed the other end of the socket, or has died."""
+    """The runner has closed its end of the socket, or has died."""
 
 
 def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -> None:
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nothing watches the socket during the imports
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # the socket is not watched during imports
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner handles Ctrl-C
     control = socket.socket(fileno=descriptor)
@@ -54,29 +57,29 @@ def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -
             frameworks.preload(names, tracing=tracing)
             if has_called_cu_init():
                 raise RuntimeError(CUDA_INITIALIZED)
-        except Exception as error:  # an import may raise anything
+        except Exception as error:  # an import can raise anything
             _send(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})
         else:
-            # A worker's garbage collection skips frozen objects, and so does not write to, and thereby
-            # copy, the pages that it shares with this process (documentation of gc.freeze).
+            # A worker's garbage collection skips frozen objects. It would otherwise write to pages that it
+            # shares with this process, and so copy them (documentation of gc.freeze).
             gc.collect()
             gc.freeze()
             _send(control, {"ready": os.getpid()})
-        # PDEATHSIG comes when the thread that started this process ends (prctl(2)), and leaves no time to
-        # clean up. From here on the closed socket shows that the runner is gone.
+        # PDEATHSIG is sent when the thread that started this process ends (prctl(2)), and leaves no time to
+        # clean up. From now on the closed socket shows that the runner is gone.
         _prctl(PR_SET_PDEATHSIG, 0)
         _loop(control)
     except RunnerGone:
         _kill_everything()
         shutil.rmtree(folder, ignore_errors=True)
-    finally:  # after SIGTERM the folder stays: other servers may still need it
+    finally:  # the folder remains after SIGTERM: other servers may need it
         _kill_everything()
 
 
 def has_called_cu_init() -> bool:
-    """Whether `cuInit` was called here. A process forked after that can never use CUDA.
+    """Whether `cuInit` was called in this process. Processes forked after that cannot use CUDA.
 
-    `cuCtxGetCurrent` needs no context and initialises nothing (CUDA Driver API, 5.8 Context Management).
+    `cuCtxGetCurrent` does not need a context or initialise CUDA (CUDA Driver API, Context Management).
     """
     if CUDA_LIBRARY not in Path("/proc/self/maps").read_text(errors="replace"):
         return False
@@ -104,10 +107,10 @@ def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
 
 
 def _loop(control: socket.socket) -> None:
-    """Fork on request and report ended workers, until the other end goes away."""
+    """Fork on request and report ended workers, until the runner is gone."""
     wake_in, wake_out = os.pipe2(os.O_NONBLOCK)
-    # A signal without a handler writes nothing to the wake-up descriptor, and an interrupted select is
-    # resumed (PEP 475): hence the empty handler, and the pipe that wakes the loop.
+    # Only signals with a handler write to the wake-up descriptor, so the handler is empty. The pipe wakes the
+    # loop because an interrupted select resumes (PEP 475).
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))
     signal.set_wakeup_fd(wake_out, warn_on_full_buffer=False)
@@ -131,10 +134,10 @@ def _loop(control: socket.socket) -> None:
                 _send(control, {"pid": pid})
 
 
-def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
-    """Fork a worker in a process group of its own; it dies with this server.
+def _fork(job: Mapping[str, Any], fds: list[int], inherited: list[int]) -> int:
+    """Fork a worker in its own process group, which the kernel kills if this server dies.
 
-    `mine` are the server's own descriptors, which the worker closes.
+    `inherited` are the server's descriptors, which the worker closes.
     """
     server = os.getpid()
     pid = os.fork()
@@ -150,7 +153,7 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        for fd in mine:
+        for fd in inherited:
             os.close(fd)
         end = socket.socket(fileno=fds[0])
         os.dup2(fds[1], 1)
@@ -163,21 +166,21 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
         request_loop.serve(protocol.Job.from_json(job), end)
         code = 0
     except BaseException:
-        traceback.print_exc()  # into the worker's own output, whose last line the runner quotes
+        traceback.print_exc()  # the runner quotes the last line of the worker's output
     finally:
-        # The fork has copied the server's exit handlers and finally blocks, which must not run here.
+        # Skip the server's exit handlers and finally blocks, which the fork has copied.
         os._exit(code)
 
 
 def _reap(control: socket.socket, workers: set[int]) -> None:
-    """Report the workers that ended, and kill the processes that they left behind.
+    """Report ended workers, and kill the processes that they started.
 
-    This process is a subreaper, so the children of a dead worker become its own. Parking a worker (SIGSTOP)
-    raises SIGCHLD too, but then none has ended and nothing is scanned or killed.
+    This process is a subreaper: it becomes the parent of a dead worker's children. Suspending a worker
+    (SIGSTOP) also raises SIGCHLD, but then nothing is scanned or killed.
     """
     ended = 0
     with suppress(ChildProcessError):
-        # One SIGCHLD may stand for several ends: standard signals do not queue (signal(7)).
+        # One SIGCHLD may report several ended processes: standard signals do not queue (signal(7)).
         while (reaped := os.waitpid(-1, os.WNOHANG))[0]:
             ended, status = reaped
             if ended in workers:
@@ -190,9 +193,9 @@ def _reap(control: socket.socket, workers: set[int]) -> None:
 
 
 def _kill_everything() -> None:
-    """Kill all descendants, whatever group or session they moved to, until none is left."""
-    # A list of processes is never up to date: it may lack one whose parent has just ended, which is a child
-    # of this process by now. So the loop ends only when waitpid reports that there are no children.
+    """Kill all descendants in any process group or session, until none is left."""
+    # A process list may lack a process with a parent that has just ended, which is now a child of this one.
+    # So the loop ends only when waitpid reports that there are no children.
     with suppress(ChildProcessError):
         while True:
             alive = [child for pid in with_descendants(os.getpid())[1:] if (child := _kill(pid))]

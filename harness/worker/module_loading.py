@@ -1,4 +1,4 @@
-"""Load an implementation's module; in a gate, it must lie in the folder of its side."""
+"""Loads an implementation's module; in a gate, it must come from the folder of its side."""
 
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +10,7 @@ from harness.core.shown_text import message_of
 
 
 def load_module(job: Job) -> ModuleType:
-    """The module of a job. SideError in a gate, where it does not load or lies elsewhere."""
+    """The module of a job. SideError in a gate, if it does not load or comes from another folder."""
     try:
         module = loading.load(job.module)
     except Exception as error:
@@ -22,6 +22,7 @@ def load_module(job: Job) -> ModuleType:
     file = Path(module.__file__ or "").resolve()
     if job.within is not None and not file.is_relative_to(Path(job.within).resolve()):
         raise SideError(
-            f"{module.__name__} was loaded from {file}, not from {job.within}: remove what shadows it"
+            f"{module.__name__} was imported from {file}, not from {job.within}; "
+            "remove the module that shadows it"
         )
     return module

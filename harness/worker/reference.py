@@ -1,7 +1,7 @@
-"""References in double precision: the rows to evaluate them on, and their evaluation.
+"""Evaluation of references in double precision, on all rows or on sampled rows.
 
-References of cases on a GPU are evaluated there, where their framework can: rows of a long sequence take
-seconds on a host. f64 is IEEE's on both, so only the order of sums differs.
+References of GPU cases are evaluated on the GPU if their framework can, because rows of a long sequence take
+seconds on the host. Both use IEEE f64, so only the summation order differs.
 """
 
 import math
@@ -16,25 +16,25 @@ from harness.catalog.build import signature_of
 from harness.catalog.family import Semantics
 from harness.core.errors import Unsupported
 from harness.worker import array_files
-from harness.worker.frameworks.base import Framework, Patience
+from harness.worker.frameworks.base import Framework, TraceLimits
 
-FEW, MORE = 8, 64  # rows of the two evaluations that a reference's cost is measured with
+FEW, MORE = 8, 64  # rows of the two evaluations that measure a reference's cost
 
 
-class Effort(NamedTuple):
-    """How much a reference may cost: whole up to `whole_s` seconds, else at least on `least` rows."""
+class ReferenceBudget(NamedTuple):
+    """Time budget of a reference: all rows within `whole_s` seconds, else at least `least` rows."""
 
     whole_s: float
     least: int
 
 
-BEFORE_THE_CLOCK = Effort(1.0, MORE)
-# Less while a group is timed, where all cases wait: a memoized answer is wrong in every row of fresh values.
-UNDER_THE_CLOCK = Effort(0.25, 16)
+BUDGET_BEFORE_TIMING = ReferenceBudget(1.0, MORE)
+# Smaller during timing, because all cases wait. A memoized result is wrong in every row of new values.
+BUDGET_DURING_TIMING = ReferenceBudget(0.25, 16)
 
 
 class RowCost(NamedTuple):
-    """A reference's cost as a linear function of rows: fixed seconds, and seconds per row."""
+    """A reference's cost, linear in the rows: fixed seconds, and seconds per row."""
 
     fixed_s: float
     row_s: float
@@ -43,7 +43,7 @@ class RowCost(NamedTuple):
 def measure_cost(
     count: int, tile: int, seconds: Callable[[Any], float], seed: Callable[[], np.random.Generator]
 ) -> RowCost | None:
-    """The line through two timed evaluations, `seconds(rows)`; None where `count` is too small for two."""
+    """Fit the cost to two timed evaluations, `seconds(rows)`; None if `count` is too small for two."""
     few, more = choose_rows(count, tile, FEW, seed()), choose_rows(count, tile, MORE, seed())
     if len(more) >= count:
         return None
@@ -53,36 +53,36 @@ def measure_cost(
     return RowCost(max(0.0, few_s - row_s * len(few)), row_s)
 
 
-def rows_to_judge(
+def rows_to_check(
     count: int,
     tile: int,
     cost: RowCost | None,
     passes: int,
-    effort: Effort,
+    budget: ReferenceBudget,
     seed: Callable[[], np.random.Generator],
     most: int | None = None,
 ) -> Any:
-    """None for all `count` rows, else sorted rows that take about half of the effort's seconds.
+    """Choose sorted rows that take about half of the budget's seconds; None means all `count` rows.
 
-    The reference is evaluated `passes` times, on `most` rows where that is given. The number of rows is
-    rounded to a power of two, so that it seldom differs between runs on one machine.
+    The reference is evaluated `passes` times, on `most` rows at most, if given. The number of rows is rounded
+    to a power of two, so that it seldom differs between runs on one machine.
     """
     if cost is None:
         return None
     affordable = float(count)
-    if passes * (cost.fixed_s + cost.row_s * count) > effort.whole_s:
-        affordable = max(0.0, effort.whole_s / 2 / passes - cost.fixed_s) / cost.row_s
+    if passes * (cost.fixed_s + cost.row_s * count) > budget.whole_s:
+        affordable = max(0.0, budget.whole_s / 2 / passes - cost.fixed_s) / cost.row_s
     if most is not None:
         affordable = min(affordable, most)
     if affordable >= count:
         return None
-    if affordable <= effort.least:
-        return choose_rows(count, tile, effort.least, seed())
+    if affordable <= budget.least:
+        return choose_rows(count, tile, budget.least, seed())
     return choose_rows(count, tile, 2 ** int(math.log2(affordable)), seed())
 
 
 def choose_rows(count: int, tile: int, wanted: int, random: np.random.Generator) -> Any:
-    """Sorted rows: first, last, both sides of tile edges near the start, middle and end, and random ones."""
+    """Choose sorted rows: first, last, both sides of tile edges (start, middle, end), and random rows."""
     tiles = -(-count // tile)
     edges = {edge * tile for edge in (1, tiles // 2, tiles - 1)} if tile > 1 else set[int]()
     preferred = {row for edge in edges for row in (edge - 1, edge)} | {0, count - 1}
@@ -93,55 +93,55 @@ def choose_rows(count: int, tile: int, wanted: int, random: np.random.Generator)
 
 
 class Reference:
-    """One semantics' reference, bound to a workload and its first set of inputs."""
+    """Reference of one semantics, bound to a workload and a set of inputs."""
 
     def __init__(
-        self, meaning: Semantics, framework: Framework, workload: Any, inputs: Mapping[str, Any]
+        self, semantics: Semantics, framework: Framework, workload: Any, inputs: Mapping[str, Any]
     ) -> None:
-        self.meaning = meaning
-        self.framework = None if meaning.framework == "numpy" else framework
+        self.semantics = semantics
+        self.framework = None if semantics.framework == "numpy" else framework
         self.workload = workload
         self.inputs = inputs
         self.wide: dict[str, Any] = {}
         self.latest: tuple[Any, Any] | None = None  # rows and the result on them
 
     def result(self, rows: Any) -> Any:
-        """The result on `rows` (None: all); the latest one is kept for repeated requests."""
+        """The result on `rows` (None means all), cached until other rows are requested."""
         if self.latest is None or not np.array_equal(self.latest[0], rows):
             self.time_result(rows)
         assert self.latest is not None
         return self.latest[1]
 
     def time_result(self, rows: Any) -> float:
-        """Evaluate the result on `rows` anew, and return the seconds that it took."""
+        """Evaluate the result on `rows`, and return the elapsed seconds."""
         begun = perf_counter()
-        self.latest = rows, self._evaluate(self.meaning.reference(self.workload, rows))
+        self.latest = rows, self._evaluate(self.semantics.reference(self.workload, rows))
         return perf_counter() - begun
 
     def ambiguous(self, rows: Any) -> Any:
-        """A mask of the elements that rounding errors alone may decide; None if there are none."""
-        if self.meaning.ambiguous is None:
+        """Mask of the elements that depend on rounding errors only; None if there are none."""
+        if self.semantics.ambiguous is None:
             return None
-        marks = np.asarray(self._evaluate(self.meaning.ambiguous(self.workload, rows)))
+        marks = np.asarray(self._evaluate(self.semantics.ambiguous(self.workload, rows)))
         return marks if marks.any() else None
 
     def gradients(self, rows: Any, cotangent: Any) -> Any:
-        """Gradients of all floating inputs that the reference takes, under the cotangent of its rows."""
-        if self.meaning.gradient is None or self.framework is None:
-            raise Unsupported(f"semantics {self.meaning.name} has no backward; use mode fwd")
-        framework, function = self.framework, self.meaning.reference(self.workload, rows)
+        """Gradients with respect to the reference's floating inputs, for the cotangent of its rows."""
+        if self.semantics.gradient is None or self.framework is None:
+            raise Unsupported(f"semantics {self.semantics.name} has no backward; use mode fwd")
+        framework, function = self.framework, self.semantics.reference(self.workload, rows)
 
         def differentiate() -> Any:
             names, arguments = self._arguments(function)
             framework.enter("bwd", wide=True)
-            prepared = framework.prepare(function, names, {}, "bwd", Patience(0, 0))
+            prepared = framework.prepare(function, names, {}, "bwd", TraceLimits(0, 0))
             return framework.get(prepared.bind(arguments, framework.put(cotangent))()["gradients"])
 
         return self._run(differentiate)
 
     def _arguments(self, function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
         if not callable(function):
-            raise TypeError(f"it returns {type(function).__name__}, not a callable over the inputs")
+            raise TypeError(f"it returns {type(function).__name__}; return a callable over the inputs")
         names = tuple(name for name in signature_of(function).parameters if name in self.inputs)
         for name in names:
             if name not in self.wide:
@@ -161,13 +161,16 @@ class Reference:
         return self._run(evaluate)
 
     def _run(self, evaluate: Callable[[], Any]) -> Any:
-        """Evaluate on the framework's device; on the host if that fails, as where memory is short."""
+        """Evaluate on the framework's device, or on the host if that fails, for example without memory."""
         try:
             return evaluate()
-        except Exception as error:  # a framework has errors of its own for a device
+        except Exception as error:  # each framework has its own device errors
             if isinstance(error, Unsupported) or self.framework is None or not self.framework.move_to_host():
                 raise
-            print("the reference is evaluated on the cpu, since on the device:", flush=True)
+            print(
+                "the reference is evaluated on the cpu, because evaluating it on the device failed:",
+                flush=True,
+            )
             traceback.print_exc()
         self.wide.clear()
         self.framework.release_memory()
@@ -175,14 +178,14 @@ class Reference:
 
 
 def _numbers(leaf: Any) -> Any:
-    """A part of a reference's answer as an array. TypeError where it holds no numbers, as None does."""
+    """A part of a reference's result as an array. TypeError if it is not numeric, for example None."""
     array = np.asarray(leaf)
     array_files.require_numbers(array)
     return array
 
 
 def widen(leaf: Any) -> Any:
-    """Floating values as f64, complex ones as c128, others as they are."""
+    """Convert floating values to f64 and complex ones to c128; others are unchanged."""
     if leaf.dtype.kind == "c":
         return leaf.astype(np.complex128)
     return leaf if leaf.dtype.kind in "iub" else leaf.astype(np.float64)

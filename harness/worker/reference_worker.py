@@ -1,7 +1,7 @@
-"""The reference worker of a group: it draws the inputs, evaluates references, and verifies results.
+"""Reference worker of a group: draws inputs, evaluates references, and verifies results.
 
-Results are verified here and not in the case's process, where the memory limit, or anything that the
-implementation does to the interpreter, could affect the verdict.
+Results are not verified in the case's process, where the memory limit, or changes that the implementation
+makes to the interpreter, could affect the verdict.
 """
 
 import shutil
@@ -25,27 +25,27 @@ from harness.worker import array_files, resource_limits
 from harness.worker.captured_inputs import draw_inputs
 from harness.worker.frameworks import base as frameworks
 from harness.worker.reference import (
-    BEFORE_THE_CLOCK,
-    UNDER_THE_CLOCK,
-    Effort,
+    BUDGET_BEFORE_TIMING,
+    BUDGET_DURING_TIMING,
     Reference,
+    ReferenceBudget,
     RowCost,
     measure_cost,
-    rows_to_judge,
+    rows_to_check,
 )
 from harness.worker.verify import Expected, changed_input, draw_cotangents, judge, judge_return
 
-FIRST = "set0"  # the inputs of the first call, on which contracts are judged
-ROWS, COTANGENTS, FRESH = 1_000_000, 2_000_000, 3_000_000  # random streams beyond those of the input sets
+FIRST = "set0"  # inputs of the first call, which the contract check uses
+ROWS, COTANGENTS, FRESH = 1_000_000, 2_000_000, 3_000_000  # random streams besides those of the input sets
 
-# A device evaluates a reference in no time, but its result is compared on the host: 0.1 s for so many values.
+# A device evaluates a reference quickly, but the host compares its result: 0.1 s for this many values.
 VALUES_ON_HOST = 1 << 24
 
 Seed = Callable[[], np.random.Generator]
 
 
 class ReferenceWorker:
-    """Answers `inputs`, `reference`, `fresh` and `judge`."""
+    """Handles the requests `inputs`, `reference`, `fresh` and `judge`."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -53,21 +53,21 @@ class ReferenceWorker:
         self.framework = frameworks.get(job.framework)
         self.expected: dict[tuple[str, str], Expected] = {}  # by semantics and inputs
         self.costs: dict[str, RowCost | None] = {}  # by semantics
-        self.most_rows: dict[str, int] = {}  # by semantics, where a device evaluates its reference
+        self.most_rows: dict[str, int] = {}  # by semantics, if a device evaluates the reference
         self.inputs: dict[str, Mapping[str, Any]] = {}
 
     def _random(self, index: int) -> np.random.Generator:
-        """A generator that is the same in every process, run and machine with this seed and group."""
+        """A random generator that is identical in all runs and processes with this seed and group."""
         return np.random.default_rng([self.job.seed, index, zlib.crc32(self.job.group.encode())])
 
     def do_inputs(self, sets: int, write: bool = True) -> dict[str, Any]:
-        """Draw `sets` sets of inputs; contracts are judged on the first.
+        """Draw `sets` sets of inputs; the contract check uses the first.
 
-        `write` is false where another reference worker of the group has written them.
+        `write` is false if another reference worker of the group has written them.
         """
         self.device = self.framework.reference_device(self.job.case.device)
         self.framework.start(self.device, self.job.threads, wide=True)
-        if self.device == "cpu":  # a GPU's memory is mapped into the address space, which the cap is about
+        if self.device == "cpu":  # the cap limits address space, which includes mapped GPU memory
             resource_limits.cap_memory(self.job.memory_bytes)
         module = loading.load(self.job.module)
         declared = loading.family_called(module, self.job.case.implementation.split("/", 1)[0])
@@ -81,7 +81,7 @@ class ReferenceWorker:
         return {}
 
     def _draw(self, name: str, random: np.random.Generator, *, write: bool) -> None:
-        """Draw inputs, and write them to a folder or use those that another process has written there."""
+        """Draw inputs, and write them to the folder `name` or use those that another process wrote there."""
         with family_code():
             drawn = draw_inputs(self.family, self.workload, random)
             require_described(self.family.name, drawn, self.family.shapes(self.workload))
@@ -92,9 +92,9 @@ class ReferenceWorker:
     def do_reference(
         self, semantics: str, sets: int, promise: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Evaluate the reference on the first set, whole or on rows, and draw a backward's cotangents.
+        """Evaluate the reference on the first set, on all or some rows, and draw cotangents for a backward.
 
-        A `promise` defines semantics that consist of numbers alone, so that their module need not be loaded.
+        A `promise` defines semantics by numbers only, which need no module.
         """
         if promise is not None:
             self.family = with_promise(self.family, semantics, from_plain(Promise, promise))
@@ -107,7 +107,7 @@ class ReferenceWorker:
                 rows, result = reference.latest
                 values = sum(leaf.size for leaf in array_files.leaves(result))
                 self.most_rows[semantics] = VALUES_ON_HOST * len(rows) // max(1, values)
-        expected = self._expect(semantics, reference, BEFORE_THE_CLOCK, seed)
+        expected = self._expect(semantics, reference, BUDGET_BEFORE_TIMING, seed)
         if self.job.case.mode != "fwd":
             for index in range(sets):
                 drawn = draw_cotangents(expected, self._dtype(), self._random(COTANGENTS + index))
@@ -116,15 +116,15 @@ class ReferenceWorker:
                 reference, expected, f"cotangent-{semantics}", self._random(COTANGENTS)
             )
         self.expected[semantics, FIRST] = expected
-        del reference  # and its inputs on a device
+        del reference  # frees its inputs on a device
         self.framework.release_memory()
         return {}
 
     def do_fresh(self, name: str, seed: int, semantics: str, write: bool) -> dict[str, Any]:
-        """Draw inputs that no case has seen, from an unpredictable `seed`, and evaluate their reference.
+        """Draw new inputs from an unpredictable `seed`, and evaluate their reference.
 
-        They are called `name`, and the contract's cotangent `name`-SEMANTICS. The inputs may have been drawn
-        for other semantics already, or written by another reference worker of the group.
+        Inputs go to the folder `name`, the contract's cotangent to `name`-SEMANTICS. They may already exist
+        for other semantics, or another reference worker of the group may have written them.
         """
 
         def stream(number: int) -> np.random.Generator:
@@ -133,7 +133,7 @@ class ReferenceWorker:
         if name not in self.inputs:
             self._draw(name, stream(FRESH), write=write)
         reference = self._reference(semantics, name)
-        expected = self._expect(semantics, reference, UNDER_THE_CLOCK, partial(stream, ROWS))
+        expected = self._expect(semantics, reference, BUDGET_DURING_TIMING, partial(stream, ROWS))
         if self.job.case.mode != "fwd":
             expected = self._with_gradients(reference, expected, f"{name}-{semantics}", stream(COTANGENTS))
         self.expected[semantics, name] = expected
@@ -144,18 +144,18 @@ class ReferenceWorker:
     def _reference(self, semantics: str, inputs: str) -> Reference:
         return Reference(self.family.semantics[semantics], self.framework, self.workload, self.inputs[inputs])
 
-    def _expect(self, semantics: str, reference: Reference, effort: Effort, seed: Seed) -> Expected:
-        """The reference's answer: whole if that is within the effort, else on some rows."""
+    def _expect(self, semantics: str, reference: Reference, budget: ReferenceBudget, seed: Seed) -> Expected:
+        """The reference's result: all rows if they fit the budget, else some rows."""
         passes = 1 if self.job.case.mode == "fwd" else 4  # a gradient costs about three forwards
         cost, most = self.costs.get(semantics), self.most_rows.get(semantics)
-        rows = rows_to_judge(self.count or 0, self.tile, cost, passes, effort, seed, most)
+        rows = rows_to_check(self.count or 0, self.tile, cost, passes, budget, seed, most)
         with family_code():
             expected = Expected(reference.result(rows), rows, self.count, reference.ambiguous(rows))
             require_rows(expected)
         return expected
 
     def _dtype(self) -> Any:
-        """The dtype of cotangents: that of the first floating input."""
+        """The dtype of cotangents, which is that of the first floating input."""
         dtypes = (leaf.dtype for leaf in array_files.leaves(self.inputs[FIRST]))
         floating = (dtype for dtype in dtypes if short_name(dtype) in FLOATING)
         return next(floating, np.dtype(np.float32))
@@ -163,14 +163,14 @@ class ReferenceWorker:
     def _with_gradients(
         self, reference: Reference, expected: Expected, name: str, random: np.random.Generator
     ) -> Expected:
-        """The answer with its gradients under a drawn cotangent, which is written under `name`."""
+        """Add the gradients for a drawn cotangent, which is written to the folder `name`."""
         whole, rows = expected.masked_cotangent(draw_cotangents(expected, self._dtype(), random))
         array_files.write(self.folder / name, whole)
         with family_code():
             return replace(expected, gradients=reference.gradients(expected.rows, rows))
 
     def do_judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:
-        """Judge a case's result on `inputs` by its contract; the result's folder is removed.
+        """Check a case's result on `inputs` against its contract, and remove the result's folder.
 
         `changed` is the name of an input that the call has changed, if any.
         """
@@ -178,10 +178,10 @@ class ReferenceWorker:
         given, mode = self.inputs[inputs], self.job.case.mode
         folder = self.folder / result
         try:
-            handed = array_files.read(folder)
-            verdict = judge(meaning, expected, handed["result"], mode, self.workload, given)
-            verdict = judge_return(verdict, handed)
-            changed = changed_input(given, handed["inputs"])
+            output = array_files.read(folder)
+            verdict = judge(meaning, expected, output["result"], mode, self.workload, given)
+            verdict = judge_return(verdict, output)
+            changed = changed_input(given, output["inputs"])
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         contract = meaning.contract if self.job.case.mode == "fwd" else meaning.gradient or meaning.contract
@@ -198,30 +198,30 @@ class ReferenceWorker:
 
 
 def require_rows(expected: Expected) -> None:
-    """ValueError unless a reference returned the requested rows, on axis 1 of each part."""
+    """Raise ValueError if axis 1 of a reference's result does not have the requested rows."""
     wanted = expected.count if expected.rows is None else len(expected.rows)
     for leaf in array_files.leaves(expected.result):
         if wanted is not None and leaf.shape[1:2] != (wanted,):
             raise ValueError(
-                f"it returns the shape {tuple(leaf.shape)} where axis 1 has {wanted} rows; "
-                "of a reference(w, rows) those in rows are wanted, and all where that is None"
+                f"it returns shape {tuple(leaf.shape)}, but axis 1 must have {wanted} rows; "
+                "return the rows of reference(w, rows), or all rows if rows is None"
             )
 
 
 def require_described(family: str, drawn: Any, described: Mapping[str, Any]) -> None:
-    """ValueError, with both forms, for the first input that is drawn otherwise than `shapes` describes it."""
+    """Raise ValueError, with both forms, for the first drawn input that differs from `shapes`."""
     mine, theirs = _forms(drawn), _forms(described)
     for name in sorted(theirs | mine):
         if mine.get(name) != theirs.get(name):
-            drew, says = mine.get(name, "missing"), theirs.get(name, "no input")
             raise ValueError(
-                f"family {family} draws other inputs than its shapes() describes: "
-                f"{name or 'what inputs() returns'} is {drew}, and described it is {says}"
+                f"the inputs of family {family} differ from its shapes(): "
+                f"{name or 'the return value of inputs()'} is {mine.get(name, 'missing')} in inputs(), "
+                f"{theirs.get(name, 'missing')} in shapes()"
             )
 
 
 def _forms(tree: Any) -> dict[str, str]:
-    """`f32[8, 64]` of every array by name (`weights.wq`); of what is no array its type."""
+    """Dtype and shape (`f32[8, 64]`) of every array by name (`weights.wq`); the type of other leaves."""
     return {".".join(map(str, path)): _form(leaf) for path, leaf in walk(tree)}
 
 

@@ -1,6 +1,6 @@
-"""Request loop of a forked worker: answer the runner's requests until it closes the socket.
+"""Request loop of a forked worker: replies to the runner's requests until the runner closes the socket.
 
-Whatever an implementation raises becomes an answer.
+Any exception of an implementation becomes a reply.
 """
 
 import os
@@ -27,14 +27,14 @@ from harness.worker.side_worker import SideWorker
 STANDARD = sysconfig.get_path("stdlib")
 HARNESS = str(PACKAGE)
 LIBRARIES = ("/site-packages/", "/dist-packages/")
-COMPILER = "target"  # the role of a process that cross-compiles
-TRACEBACK_CHARS = 100_000  # an answer is one packet
-FORKED = 71  # exit status of a worker's copy, if an implementation called fork
+COMPILER = "target"  # role of a process that cross-compiles
+TRACEBACK_CHARS = 100_000  # a reply is one packet
+FORKED = 71  # exit status of a worker's copy after an implementation called fork
 
 
 def serve(job: protocol.Job, end: socket.socket) -> None:
     resource_limits.prefer_oom_kill()
-    # Both sides of a gate compile concurrently, as do a pool's workers: each is pinned to other cores.
+    # Both sides of a gate compile concurrently, like a pool's workers, so each gets other cores.
     resource_limits.pin(job.threads, first=job.core, last=job.side == "base")
     role = _role(job, lambda begins: protocol.send(end, {"compiling": begins}))
     pid = os.getpid()
@@ -44,7 +44,7 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
             return
         verb = message.pop("do")
         answer = _answer(role, verb, message)
-        if os.getpid() != pid:  # a copy, forked by an implementation: only the original may answer
+        if os.getpid() != pid:  # an implementation forked this copy: only the original may reply
             os._exit(FORKED)
         try:
             protocol.send(end, answer)
@@ -52,13 +52,13 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
             protocol.send(end, _failure_answer(error))
 
 
-def _role(job: protocol.Job, tell_compiling: Callable[[bool], None]) -> Any:
+def _role(job: protocol.Job, report_compiling: Callable[[bool], None]) -> Any:
     if job.role == COMPILER:
-        # Loaded here, since it imports its framework, which other roles do not need.
+        # Imported here, because it imports its framework, which other roles do not need.
         return resolve_name(traits_of(job.framework).cross_compiler)(job)
     if job.role == "reference":
         return ReferenceWorker(job)
-    return {"case": CaseWorker, "side": SideWorker}[job.role](job, tell_compiling)
+    return {"case": CaseWorker, "side": SideWorker}[job.role](job, report_compiling)
 
 
 def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     except ScratchFull as error:
         return {"scratch_full": message_of(error)}
     except BaseException as error:
-        # After a MemoryError there may be no room for the sentence about it.
+        # After a MemoryError there may be no memory for its message.
         with resource_limits.lift_memory_cap():
             return _failure_answer(error)
 
@@ -81,20 +81,20 @@ def _failure_answer(error: BaseException) -> dict[str, Any]:
     kind = "oom" if resource_limits.is_oom(error) else kind
     failed = {"kind": kind, "reason": sentence(error), "traceback": _traceback(error)}
     with suppress(Exception):  # an implementation may have replaced sys.stdout
-        sys.stdout.flush()  # into the output that is kept beside the traceback
+        sys.stdout.flush()  # the output is stored with the traceback
     return {"failed": failed}
 
 
 def _traceback(error: BaseException) -> str:
-    """The exception with its frames, causes and notes; only the end if it is very long."""
+    """The exception with its frames, causes and notes; only the end of a very long one."""
     try:
         return "".join(traceback.format_exception(error))[-TRACEBACK_CHARS:].encode(errors="replace").decode()
-    except Exception:  # a custom exception may raise another one when it is formatted
+    except Exception:  # formatting a custom exception may raise
         return ""
 
 
 def sentence(error: BaseException) -> str:
-    """The exception in one line, with the innermost place outside of the harness and libraries."""
+    """The exception in one line, with the innermost frame outside of the harness and libraries."""
     if isinstance(error, FamilyFault) and error.__cause__ is not None:
         return ": ".join(filter(None, [str(error), sentence(error.__cause__)]))
     text, place = message_of(error), ""

@@ -1,7 +1,7 @@
-"""Limits of a worker's memory and cores, which protect the machine from misbehaving code.
+"""Memory and core limits of a worker, which protect the machine from misbehaving code.
 
-File sizes are not limited: compilers write their caches from within the worker, and g++'s precompiled
-headers of torch alone exceed 64 MiB. The runner truncates a worker's output instead.
+File sizes are not limited, because compilers write their caches from the worker, and g++'s precompiled
+headers of torch exceed 64 MiB. The runner truncates a worker's output instead.
 """
 
 import ctypes
@@ -14,13 +14,13 @@ from pathlib import Path
 from harness.core.errors import speaks_of_oom
 from harness.core.shown_text import message_of
 
-CAUSES = 5  # exceptions examined in a chain of causes, which may be circular
+CAUSES = 5  # longest chain of causes to examine, because chains may be circular
 
 
 def pin(threads: int, *, first: int = 0, last: bool = False) -> None:
-    """Pin this process to `threads` of its cores; XLA sizes its thread pool by that.
+    """Pin this process to `threads` of its cores, which also sets the size of XLA's thread pool.
 
-    They are taken from index `first` on, wrapping around; with `last` from the end.
+    The cores start at index `first` and wrap around; with `last` they count from the end.
     """
     cores = sorted(os.sched_getaffinity(0), reverse=last)
     start = first % len(cores)
@@ -28,25 +28,25 @@ def pin(threads: int, *, first: int = 0, last: bool = False) -> None:
 
 
 def release(cores: Iterable[int]) -> None:
-    """Let every thread of this process run on any of these cores again."""
+    """Allow every thread of this process to run on all of these cores again."""
     allowed = set(cores)
-    # Affinity is per thread (sched_setaffinity(2)), and the pool of a backend has inherited the narrow one.
+    # Affinity is per thread (sched_setaffinity(2)), and a backend's pool has inherited the pinning.
     for task in Path("/proc/self/task").iterdir():
-        with suppress(ProcessLookupError):  # it has just ended
+        with suppress(ProcessLookupError):  # the thread has just ended
             os.sched_setaffinity(int(task.name), allowed)
 
 
 def prefer_oom_kill() -> None:
-    """Make this process the first that the kernel's OOM killer picks."""
+    """Make this process the OOM killer's first choice."""
     # 1000 is the highest value. Raising one's own needs no privilege (proc_pid_oom_score_adj(5)).
     with suppress(OSError):  # a sandbox may mount /proc read-only
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def cap_memory(allowed: int) -> None:
-    """Let this process map `allowed` bytes more than it has mapped now."""
+    """Limit this process to `allowed` bytes more than it has mapped now."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    # Only the soft limit, which can be raised again, up to the hard one (getrlimit(2)); −1 is no limit.
+    # Sets the soft limit, which can be raised again up to the hard one (getrlimit(2)). −1 means unlimited.
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     limit = mapped + allowed
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
@@ -54,7 +54,7 @@ def cap_memory(allowed: int) -> None:
 
 @contextmanager
 def lift_memory_cap() -> Generator[None]:
-    """Lift the memory cap for a block: the harness's own memory must not count for an implementation."""
+    """Lift the memory cap for a block, because the harness's memory must not count for an implementation."""
     limits = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (limits[1], limits[1]))
     try:
@@ -63,16 +63,16 @@ def lift_memory_cap() -> Generator[None]:
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
-def rise() -> Callable[[], int | None]:
-    """A function that returns by how many bytes the resident size has peaked above its present value.
+def track_peak() -> Callable[[], int | None]:
+    """A function that returns the peak growth of the resident size since now, in bytes.
 
-    It returns None where the kernel does not let a process reset its earlier peak. Memory that was freed
-    goes back to the system first, since a call that takes it again raises nothing.
+    It returns None if the kernel does not let a process reset its earlier peak. Freed memory is returned to
+    the system first, because reusing it would not grow the resident size.
     """
     with suppress(AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
     try:
-        # 5 sets VmHWM back to the present resident size (proc_pid_clear_refs(5), Linux 4.0).
+        # 5 resets VmHWM to the present resident size (proc_pid_clear_refs(5), Linux 4.0).
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
         return lambda: None
@@ -88,7 +88,7 @@ def _high_water() -> int:
 
 
 def is_oom(error: BaseException | None) -> bool:
-    """Whether an exception, or one of its causes, reports exhausted memory as frameworks do."""
+    """Whether an exception or one of its causes is a framework's out-of-memory error."""
     for _ in range(CAUSES):
         if error is None:
             return False

@@ -1,4 +1,4 @@
-"""Recorder of the stages of one call: reads a clock or counter whenever a stage begins or ends."""
+"""Recorder of the stages of one call: reads a clock or counter when a stage begins or ends."""
 
 from collections import defaultdict
 from collections.abc import Callable, Generator
@@ -8,28 +8,28 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from harness.core.stage import recording
 
 Mark = TypeVar("Mark")
-OUTSIDE = ""  # the name for what is outside all stages
+OUTSIDE = ""  # the name of the time outside all stages
 
 
 class StageSpan(NamedTuple):
-    """A stage's part of one call, without the stages nested in it."""
+    """A stage's share of one call, without nested stages."""
 
     seconds: float
-    entered: int | None  # how often the call begins it; None where that is not known
-    beside: float = 0.0  # further seconds in which it ran in parallel to stages that were given that time
+    entered: int | None  # how often the call enters it; None if unknown
+    overlapped: float = 0.0  # further seconds in which it ran in parallel, attributed to other stages
 
 
 class StageRecorder(Generic[Mark]):
-    """Runs calls with their stages recorded. `mark` reads a clock or a counter.
+    """Runs calls and records their stages. `mark` reads a clock or a counter.
 
-    What passes between two marks belongs to the innermost open stage, so the parts add up to the whole
-    exactly. A nested stage has both names: `selected/mask`.
+    The difference between two marks belongs to the innermost open stage, so the parts add up to the whole.
+    The path of a nested stage is `outer/inner`.
     """
 
     def __init__(self, mark: Callable[[], Mark]) -> None:
         self.mark = mark
         self.open: list[str] = [OUTSIDE]
-        self.marks: list[tuple[str, Mark]] = []  # a stage, and the mark at which its part begins
+        self.marks: list[tuple[str, Mark]] = []  # a stage, and the mark at which it begins
         self.entered: dict[str, int] = defaultdict(int)
 
     @property
@@ -37,7 +37,7 @@ class StageRecorder(Generic[Mark]):
         return self.open[-1]
 
     def run(self, call: Callable[[], Any]) -> Any:
-        """The result of `call`, recorded. The caller synchronises, if it must, before :meth:`end`."""
+        """Run `call`, record its stages, and return its result. Synchronise before :meth:`end`."""
         self.open, self.marks, self.entered = [OUTSIDE], [(OUTSIDE, self.mark())], defaultdict(int)
         with recording(self._stage):
             return call()
@@ -59,7 +59,7 @@ class StageRecorder(Generic[Mark]):
         self.marks.append((OUTSIDE, self.mark()))
 
     def parts(self, span: Callable[[Mark, Mark], float]) -> dict[str, float]:
-        """The summed spans of every stage, and outside of all, in the order in which they began."""
+        """The total of every stage and of the time outside, in order of their first mark."""
         sums: dict[str, float] = {}
         for (name, start), (_, end) in zip(self.marks, self.marks[1:], strict=False):
             sums[name] = sums.get(name, 0) + span(start, end)

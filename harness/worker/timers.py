@@ -1,4 +1,4 @@
-"""Timers: reading a clock around calls, and how long threads waited for a core meanwhile."""
+"""Timers of calls, and the time that threads waited for a core meanwhile."""
 
 # Not signal.pthread_sigmask, which converts 64 numbers to enumeration members and takes 60 µs.
 from _signal import pthread_sigmask  # pyright: ignore[reportMissingImports]
@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIG_BLOCK, SIG_SETMASK, valid_signals
-from time import perf_counter  # bound at import, so that replacing time.perf_counter changes no reading
+from time import perf_counter  # bound at import, so that replacing time.perf_counter has no effect
 from typing import Any, TypeAlias
 
 from harness.core.units import format_seconds
 
-SHORT_S = 0.25  # a first call shorter than this is repeated for a better estimate of a call's time
+SHORT_S = 0.25  # shorter first calls are repeated for a better estimate
 SETTLING_S = 0.025
 LEAST_CALLS = 20
 MOST_S = 0.25
@@ -25,23 +25,23 @@ Read: TypeAlias = Callable[[Calls, int, Keep | None], list[float]]
 
 @dataclass(frozen=True)
 class Timer:
-    """How a framework times calls. `read(calls, inner, keep)` gives a reading of each call: seconds for
-    `inner` of it, one after the other.
+    """A framework's timing method. `read(calls, inner, keep)` returns a sample of each call: seconds for
+    `inner` consecutive calls.
 
-    `keep` gets every result of the first call; with None each result is freed before the next call.
+    `keep` receives every result of the first call; without it, results are freed before the next call.
     """
 
     method: str  # one of METHODS
-    cache: str  # one of CACHES: how inputs are kept out of caches
+    cache: str  # one of CACHES: how inputs are evicted from caches
     read: Read
-    reason: str = ""  # why it is the host's clock, on a device that has one
+    reason: str = ""  # why a device's calls are timed by the host
 
 
 def wall(sync: Callable[[Any], None]) -> Read:
-    """Host wall clock; every call is synchronised, so that a reading is `inner` whole calls.
+    """Host wall clock; every call is synchronised, so a sample covers `inner` complete calls.
 
-    The time of `keep` is not counted. Signals are blocked before it, so that no handler of an implementation
-    can compute the result after the clock was read.
+    The time of `keep` does not count. Signals are blocked during it, so that an implementation's handler
+    cannot compute the result after the clock was read.
     """
     clock = perf_counter
 
@@ -65,7 +65,7 @@ def wall(sync: Callable[[Any], None]) -> Read:
             begun = clock()
             try:
                 keep(result)
-            finally:  # a side's process of a gate continues with other cases
+            finally:  # a gate's worker continues with other cases
                 pthread_sigmask(SIG_SETMASK, before)
             kept_s += clock() - begun
         return clock() - start - kept_s
@@ -74,20 +74,20 @@ def wall(sync: Callable[[Any], None]) -> Read:
 
 
 def refuse_above_host(device_s: float, host_s: float) -> None:
-    """RuntimeError where a device's clock has read more than has passed on the host around its calls."""
+    """Raise RuntimeError if the device's clock reports more time than the host's clock around the calls."""
     if device_s > host_s:
         raise RuntimeError(
-            f"the device's clock read {format_seconds(device_s)} for calls around which "
-            f"{format_seconds(host_s)} passed on the host; look for what replaces the device's events"
+            f"the device's clock reports {format_seconds(device_s)} for calls that took "
+            f"{format_seconds(host_s)} on the host; check for code that replaces the device's events"
         )
 
 
 def repeat_short_call(call: Callable[[], float], first_s: float, clock: Callable[[], float]) -> float:
-    """The least seconds of a call, repeated for SETTLING_S by `clock` if its first took less than SHORT_S.
+    """Minimum seconds of a call; repeat it for SETTLING_S by `clock` if the first took less than SHORT_S.
 
-    `call` returns its own seconds. There are at least LEAST_CALLS, also on a busy machine: the caller holds
-    the first result meanwhile, and an implementation that returns a few buffers in rotation must come round
-    to overwriting it. Only if that would take more than MOST_S there are fewer.
+    `call` returns its own seconds. It is repeated at least LEAST_CALLS times unless that takes more than
+    MOST_S. The caller compares the first result later: an implementation that returns a few buffers in
+    rotation must have overwritten it by then.
     """
     least_s, calls, end = first_s, 0, clock() + SETTLING_S
     while least_s < SHORT_S and (clock() < end or (calls < LEAST_CALLS and calls * least_s < MOST_S)):
@@ -96,18 +96,17 @@ def repeat_short_call(call: Callable[[], float], first_s: float, clock: Callable
 
 
 class RunQueue:
-    """How long the threads of this process wait for a core, from its creation on.
+    """Time that the threads of this process wait for a core, starting when the object is created.
 
-    A barrier between threads makes a whole call wait for the one thread that is not running. All readings may
-    then be slow alike, so that no spread shows it: beside one busy program a call of 0.5 ms took 8 ms each
-    time.
+    At a barrier, all threads of a call wait for the one that is not running. All samples may then be equally
+    slow, without any spread: next to one busy program, every call of 0.5 ms took 8 ms.
     """
 
     def __init__(self) -> None:
         self.begun, self.before = perf_counter(), waited_seconds()
 
     def share(self) -> float | None:
-        """Seconds that its threads were ready but not running, in units of the time since; None: unknown."""
+        """Time that threads were ready but not running, over the elapsed time; None if unknown."""
         waited = waited_seconds()
         if self.before is None or waited is None:
             return None
@@ -115,13 +114,13 @@ class RunQueue:
 
 
 def waited_seconds() -> float | None:
-    """Seconds so far of all living threads; None where the kernel does not count them.
+    """Total seconds that all live threads have waited; None if the kernel does not count them.
 
-    It is the second number of schedstat, which the kernel keeps without CONFIG_SCHEDSTATS, too
+    This is the second number of schedstat, which also exists without CONFIG_SCHEDSTATS
     (Documentation/scheduler/sched-stats.rst).
     """
     waited_ns: list[int] = []
     for task in TASKS.iterdir() if TASKS.exists() else ():
-        with suppress(OSError, ValueError, IndexError):  # a thread that ends meanwhile
+        with suppress(OSError, ValueError, IndexError):  # a thread that has just ended
             waited_ns.append(int((task / "schedstat").read_text().split()[1]))
     return sum(waited_ns) / 1e9 if waited_ns else None

@@ -51,7 +51,7 @@ def test_what_was_declared_stands_beside_what_came_of_it(whole):
     assert (failing["passed"], failing["expected"]) == (False, True)
     assert failing["reason"] == "a longer one is not doubled; expected: it triples"
     assert holding["passed"] is True
-    assert holding["reason"] == "declared to fail (so it was said), but it holds"
+    assert holding["reason"] == "marked as failing (so it was said) but passes; remove the marker"
 
 
 def test_facts_and_the_cost_of_a_meaning_are_in_the_record(whole):

@@ -137,5 +137,5 @@ def test_a_backward_is_a_stage(operators):
 def test_a_stage_that_the_family_does_not_have_is_a_sentence(folder):
     said = profile(folder, "attention/misnames", "--plugin", "misnames.py", "--seq", "16")
     assert said.code == 3
-    assert '"atend" is no stage of family attention' in said.err
+    assert 'family attention has no stage "atend"' in said.err
     assert 'nearest: "attend"' in said.err

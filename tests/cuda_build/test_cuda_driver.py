@@ -37,5 +37,5 @@ def test_a_process_knows_whether_it_has_initialised_cuda(driver):
 
 def test_a_server_whose_framework_initialises_cuda_says_so_and_forks_nothing(driver, tmp_path):
     assert run(driver, PRELOADS, str(tmp_path / "scratch")) == (
-        "mine cannot be imported (its preload calls cuInit, after which no forked process can use CUDA)\n"
+        "mine cannot be imported (importing it calls cuInit, after which forked processes cannot use CUDA)\n"
     )

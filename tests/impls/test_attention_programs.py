@@ -194,7 +194,7 @@ def traced(variant, w):
     """The figures of a forward over fake tensors."""
     import torch
 
-    from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.base import TraceLimits
     from harness.worker.frameworks.torch.arrays import empty
     from harness.worker.frameworks.torch.framework import Torch
     from harness.worker.frameworks.torch.trace import figures
@@ -204,7 +204,7 @@ def traced(variant, w):
         return figures(
             lambda inputs, _: lambda: function(**inputs),
             lambda: {name: empty(shape, Torch.device) for name, shape in shapes.items()},
-            Patience(60.0, 1 << 40),
+            TraceLimits(60.0, 1 << 40),
         )
 
 

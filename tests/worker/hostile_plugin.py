@@ -12,7 +12,7 @@ OUTCOMES = {
     "hangs": ("timeout", "no answer within"),
     "stops_itself": ("timeout", "no answer within"),
     "devours": ("oom", "Unable to allocate"),
-    "pretends": ("oom", "it returned 1024 TiB"),
+    "pretends": ("oom", "the result has 1024 TiB"),
     "aborts": ("crashed", "SIGABRT"),
     "interrupts": ("crashed", "KeyboardInterrupt (hostile_plugin.py:"),
     "raises": ("crashed", "RuntimeError: no such luck (hostile_plugin.py:"),
@@ -147,7 +147,7 @@ def announces_compilations(w: TopkWorkload):
     def topk(scores):
         (worker,) = (each for each in gc.get_objects() if isinstance(each, CaseWorker))
         while True:
-            worker.tell_compiling(False)
+            worker.report_compiling(False)
 
     return topk
 

@@ -65,7 +65,7 @@ def test_caches_stand_in_bytes_with_the_cores_that_share_them(tmp_path):
         "L3": {"bytes": 96 << 20, "cpus": 32},
     }
     assert fingerprint_module.host_caches(tmp_path / "none") == {
-        "unavailable": f"{tmp_path / 'none'} describes no cache"
+        "unavailable": f"{tmp_path / 'none'} lists no caches"
     }
 
 
@@ -121,7 +121,7 @@ def test_what_nvidia_smi_does_not_describe_is_named(smi, visible):
 
 @pytest.mark.parametrize("hidden", ["", "-1", "NoDevFiles", ",0"])
 def test_a_gpu_that_cuda_does_not_see_is_none(smi, hidden):
-    assert smi(hidden) == {"unavailable": "CUDA_VISIBLE_DEVICES names no GPU"}
+    assert smi(hidden) == {"unavailable": "CUDA_VISIBLE_DEVICES hides every GPU"}
 
 
 def jax_with(devices):

@@ -7,14 +7,14 @@ from harness.core.case import Case
 from harness.core.protocol import Job
 from harness.worker import reference_worker
 from harness.worker.reference import (
-    BEFORE_THE_CLOCK,
-    UNDER_THE_CLOCK,
-    Effort,
+    BUDGET_BEFORE_TIMING,
+    BUDGET_DURING_TIMING,
     Reference,
+    ReferenceBudget,
     RowCost,
     choose_rows,
     measure_cost,
-    rows_to_judge,
+    rows_to_check,
 )
 from harness.worker.reference_worker import require_described
 
@@ -23,7 +23,7 @@ from harness.worker.reference_worker import require_described
 def test_a_reference_that_gives_no_numbers_is_at_fault_itself(answer):
     meaning = Semantics("odd", lambda w, rows: lambda x: answer, exact())
     reference = Reference(meaning, None, None, {"x": np.ones(3, np.float32)})
-    with pytest.raises(TypeError, match="holds no numbers; return numbers"):
+    with pytest.raises(TypeError, match="is not numeric; return numeric arrays"):
         reference.result(None)
 
 
@@ -81,7 +81,7 @@ class TestOnADevice:
             Torch, "start", lambda self, _, threads, wide: start(self, "cpu", threads, wide=wide)
         )
         monkeypatch.setattr(reference_worker, "VALUES_ON_HOST", 300 * 2 * 8)
-        monkeypatch.setattr(reference_worker, "BEFORE_THE_CLOCK", Effort(60.0, 64))
+        monkeypatch.setattr(reference_worker, "BUDGET_BEFORE_TIMING", ReferenceBudget(60.0, 64))
         case = Case.of("attention/dense", {}, {"seq": 1024, "heads": 2, "head_dim": 8}, "fwd", "cuda")
         job = Job("reference", "torch", "impls.attention.family", case, "g", str(tmp_path), 0, 1, 1 << 30)
         worker = reference_worker.ReferenceWorker(job)
@@ -123,7 +123,7 @@ def decide(count, fixed, per_row, passes=1):
         return fixed + per_row * len(rows)
 
     cost = measure_cost(count, 64, seconds, seed)
-    return rows_to_judge(count, 64, cost, passes, BEFORE_THE_CLOCK, seed), asked
+    return rows_to_check(count, 64, cost, passes, BUDGET_BEFORE_TIMING, seed), asked
 
 
 @pytest.mark.parametrize(
@@ -153,16 +153,16 @@ def test_the_first_evaluation_does_not_count():
 
 def test_inputs_drawn_while_others_wait_are_judged_on_fewer_rows():
     cost = RowCost(0.0, 1e-3)
-    assert rows_to_judge(1000, 64, cost, 1, BEFORE_THE_CLOCK, seed) is None
-    assert len(rows_to_judge(1000, 64, cost, 1, UNDER_THE_CLOCK, seed)) == 64
-    assert len(rows_to_judge(1000, 64, RowCost(10.0, 1.0), 1, UNDER_THE_CLOCK, seed)) == 16
+    assert rows_to_check(1000, 64, cost, 1, BUDGET_BEFORE_TIMING, seed) is None
+    assert len(rows_to_check(1000, 64, cost, 1, BUDGET_DURING_TIMING, seed)) == 64
+    assert len(rows_to_check(1000, 64, RowCost(10.0, 1.0), 1, BUDGET_DURING_TIMING, seed)) == 16
 
 
 def test_a_device_evaluates_at_most_the_rows_that_the_host_compares_quickly():
     quick = RowCost(0.0, 1e-9)
-    assert rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 1000) is None
-    assert len(rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 600)) == 512
-    assert len(rows_to_judge(1000, 64, quick, 1, BEFORE_THE_CLOCK, seed, 3)) == BEFORE_THE_CLOCK.least
+    assert rows_to_check(1000, 64, quick, 1, BUDGET_BEFORE_TIMING, seed, 1000) is None
+    assert len(rows_to_check(1000, 64, quick, 1, BUDGET_BEFORE_TIMING, seed, 600)) == 512
+    assert len(rows_to_check(1000, 64, quick, 1, BUDGET_BEFORE_TIMING, seed, 3)) == BUDGET_BEFORE_TIMING.least
 
 
 SHAPES = {"x": Array((2, 4), "f32"), "weights": {"up": Array((4,), "bf16")}}
@@ -175,17 +175,17 @@ def drawn(**changed):
 @pytest.mark.parametrize(
     ("inputs", "says"),
     [
-        (None, "what inputs() returns is NoneType, and described it is no input"),
-        (drawn(x=1.0), "x is float, and described it is f32[2, 4]"),
-        (drawn(x=np.ones((2, 4))), "x is f64[2, 4], and described it is f32[2, 4]"),
-        (drawn(x=np.ones((4, 2), "f4")), "x is f32[4, 2], and described it is f32[2, 4]"),
-        (drawn(x=np.ones((2, 4), ">f4")), "x is >f4[2, 4], and described it is f32[2, 4]"),
-        (drawn(weights={}), "weights.up is missing, and described it is bf16[4]"),
-        (drawn(y=np.ones(3)), "y is f64[3], and described it is no input"),
+        (None, "the return value of inputs() is NoneType in inputs(), missing in shapes()"),
+        (drawn(x=1.0), "x is float in inputs(), f32[2, 4] in shapes()"),
+        (drawn(x=np.ones((2, 4))), "x is f64[2, 4] in inputs(), f32[2, 4] in shapes()"),
+        (drawn(x=np.ones((4, 2), "f4")), "x is f32[4, 2] in inputs(), f32[2, 4] in shapes()"),
+        (drawn(x=np.ones((2, 4), ">f4")), "x is >f4[2, 4] in inputs(), f32[2, 4] in shapes()"),
+        (drawn(weights={}), "weights.up is missing in inputs(), bf16[4] in shapes()"),
+        (drawn(y=np.ones(3)), "y is f64[3] in inputs(), missing in shapes()"),
     ],
 )
 def test_the_first_difference_is_named_in_both_forms(inputs, says):
     require_described("points", drawn(), SHAPES)
-    with pytest.raises(ValueError, match="family points draws other inputs than its") as caught:
+    with pytest.raises(ValueError, match="the inputs of family points differ from its") as caught:
         require_described("points", inputs, SHAPES)
     assert says in str(caught.value)

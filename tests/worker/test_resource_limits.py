@@ -31,12 +31,12 @@ def test_the_rise_is_that_above_what_was_resident(printed):
     lines = printed("""
 from harness.worker import resource_limits
 before = bytearray(200 << 20)
-rise = resource_limits.rise()
+rise = resource_limits.track_peak()
 during = bytearray(100 << 20)
 del during
 small = bytearray(10 << 20)
 print(rise() >> 20)
-again = resource_limits.rise()
+again = resource_limits.track_peak()
 print(again() >> 20)
 """)
     assert 95 <= int(lines[0]) <= 110, "neither what was there before, nor only what is there now"

@@ -153,7 +153,7 @@ def test_a_case_that_is_dropped_leaves_the_others(held):
 def test_code_from_elsewhere_is_an_error_of_the_side(held, folder, tmp_path_factory):
     arm = held()
     elsewhere = str(tmp_path_factory.mktemp("elsewhere"))
-    with pytest.raises(SideError, match=r"was loaded from .*points\.py, not from .*elsewhere"):
+    with pytest.raises(SideError, match=r"was imported from .*points\.py, not from .*elsewhere"):
         arm.hold("1", within=elsewhere)
     arm.hold("2", within=str(folder))
     np.testing.assert_array_equal(arm.result("2"), 2 * X)

@@ -8,7 +8,7 @@ import pytest
 from harness.catalog.arrays import Array
 from harness.core.stage import stage
 from harness.worker.frameworks import base as frameworks
-from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.base import TraceLimits
 from harness.xla.stage_operators import StagedProgram
 
 pytestmark = pytest.mark.jax
@@ -40,7 +40,7 @@ def prepared(framework, mark, mode="fwd"):
         return jax.lax.map(turn, x), order
 
     shapes = {"x": Array((TURNS, 1, 2, ROWS, SUM), "f32"), "y": Array((1, 2, SUM, WIDE), "f32")}
-    return framework.prepare(function, ("x", "y"), shapes, mode, Patience(0, 0))
+    return framework.prepare(function, ("x", "y"), shapes, mode, TraceLimits(0, 0))
 
 
 def test_marks_change_neither_the_program_nor_its_hash(framework):

@@ -10,6 +10,6 @@ if problem := describe_foreign("harness", "impls"):
     raise ImportError(problem)
 
 from harness.core.static_figures import Static
-from harness.worker.frameworks.base import Framework, Patience, Prepared
+from harness.worker.frameworks.base import Framework, Prepared, TraceLimits
 
-__all__ = ["Framework", "Patience", "Prepared", "Static"]
+__all__ = ["Framework", "Prepared", "Static", "TraceLimits"]

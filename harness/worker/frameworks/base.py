@@ -21,7 +21,7 @@ Names: TypeAlias = tuple[str, ...]
 Function: TypeAlias = Callable[..., Any]
 Call: TypeAlias = Callable[[], Any]
 Bind: TypeAlias = Callable[[Mapping[str, Any], Any], Call]
-SCRAWL = 77  # written over returned results; every dtype can represent it
+FILL = 77  # written over returned results; every dtype can represent it
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Patience:
+class TraceLimits:
     """Limits at which a trace is abandoned: seconds of CPU time (0: no trace at all), and live bytes."""
 
     seconds: float
@@ -92,12 +92,12 @@ class Framework(Protocol):
         return 0
 
     def prepare(
-        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
+        self, function: Function, names: Names, shapes: Shapes, mode: str, limits: TraceLimits
     ) -> Prepared:
         """Compile or trace `function` over inputs that need not exist yet.
 
         `function` takes the inputs in `names` by name, and `shapes` describes them; except for a reference,
-        which is not traced (0 s of `patience`). Static figures are those of one call in `mode`; each missing
+        which is not traced (0 s of `limits`). Static figures are those of one call in `mode`; each missing
         one has a reason, and an abandoned trace gives none. Unsupported for a mode that it does not have.
         """
         ...
@@ -199,12 +199,12 @@ class Framework(Protocol):
     def release_memory(self) -> None:
         """Return to the device the memory that is kept for later allocations; a no-op on the cpu."""
 
-    def rise(self) -> Callable[[], int | None]:
+    def track_peak(self) -> Callable[[], int | None]:
         """A function that returns by how many bytes memory has peaked above what is in use now.
 
         By the device's allocator if there is one, else by the process's resident size; None: not known.
         """
-        return resource_limits.rise()
+        return resource_limits.track_peak()
 
 
 def require_matching(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:

@@ -12,7 +12,7 @@ from harness.catalog.arrays import Shapes, nbytes
 from harness.core.errors import Unsupported
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.worker import array_files
-from harness.worker.frameworks.base import SCRAWL, Call, Framework, Function, Names, Patience, Prepared
+from harness.worker.frameworks.base import FILL, Call, Framework, Function, Names, Prepared, TraceLimits
 
 REASON = "numpy has no compiler; memory.high_water_bytes is measured"
 
@@ -24,9 +24,9 @@ class Numpy(Framework):
         limit_blas(threads)
 
     def prepare(
-        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
+        self, function: Function, names: Names, shapes: Shapes, mode: str, limits: TraceLimits
     ) -> Prepared:
-        del patience  # nothing is traced
+        del limits  # nothing is traced
         if mode != "fwd":
             raise Unsupported(f"numpy has no {mode}; use mode fwd")
 
@@ -62,7 +62,7 @@ class Numpy(Framework):
             if type(leaf) is not np.ndarray or leaf.dtype.kind not in "biufc" or not leaf.flags.writeable:
                 continue
             if not any(np.may_share_memory(leaf, each) for each in theirs):
-                leaf.fill(SCRAWL)
+                leaf.fill(FILL)
 
 
 def limit_blas(threads: int) -> None:

@@ -9,7 +9,7 @@ from jax.experimental.pallas import tpu as pltpu
 
 from harness.catalog.arrays import Shapes
 from harness.core.static_figures import Static
-from harness.worker.frameworks.base import Function, Names, Patience, Prepared
+from harness.worker.frameworks.base import Function, Names, Prepared, TraceLimits
 from harness.worker.frameworks.jax.framework import Jax
 
 INTERPRETED = "the program of the cpu is an interpreter's, {} plans the kernels'"
@@ -33,11 +33,11 @@ class Pallas(Jax):
         pltpu.reset_tpu_interpret_mode_state()  # a failed kernel leaves it inconsistent
 
     def prepare(
-        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
+        self, function: Function, names: Names, shapes: Shapes, mode: str, limits: TraceLimits
     ) -> Prepared:
         if self.device.platform != "cpu":
-            return super().prepare(function, names, shapes, mode, patience)
-        call = function, names, shapes, mode, patience
+            return super().prepare(function, names, shapes, mode, limits)
+        call = function, names, shapes, mode, limits
         try:
             return self._prepare_interpreted(pltpu.InterpretParams(), TPU, call)
         except (AssertionError, NotImplementedError, ValueError):  # a refusal; a kernel's own error recurs

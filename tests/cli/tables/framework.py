@@ -36,7 +36,7 @@ class Tables(Framework):
         if device != "cpu":
             raise Unsupported(f"tables lie on the cpu, not on {device}; use --device cpu")
 
-    def prepare(self, function, names, shapes, mode, patience):
+    def prepare(self, function, names, shapes, mode, limits):
         if mode != "fwd":
             raise Unsupported(f"tables have no {mode}; use mode fwd")
 

@@ -4,11 +4,11 @@ import pytest
 from harness.catalog.arrays import Array, numpy_dtype
 from harness.core.errors import Unsupported
 from harness.worker.frameworks import base as frameworks
-from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.base import TraceLimits
 from tests.worker.frameworks.start import start_framework
 
 NAMES = ["numpy", pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
-PATIENCE = Patience(10.0, 1 << 40)
+LIMITS = TraceLimits(10.0, 1 << 40)
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -83,7 +83,7 @@ class TestNumpy:
 
     def test_only_the_arguments_are_known_beforehand(self, numpy):
         shapes = {"x": Array((4, 8), "f32"), "unused": Array((100,), "f64")}
-        prepared = numpy.prepare(lambda x: x + 1, ("x",), shapes, "fwd", PATIENCE)
+        prepared = numpy.prepare(lambda x: x + 1, ("x",), shapes, "fwd", LIMITS)
         assert prepared.static.argument_bytes == 128
         assert set(prepared.static.unavailable) >= {"temp_bytes", "flops", "program"}
         assert prepared.bind({"x": np.zeros(2), "unused": None}, None)().tolist() == [1, 1]
@@ -91,7 +91,7 @@ class TestNumpy:
     @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
     def test_it_has_no_backward(self, numpy, mode):
         with pytest.raises(Unsupported, match=f"numpy has no {mode}; use mode fwd"):
-            numpy.prepare(lambda x: x, ("x",), {"x": Array((1,), "f32")}, mode, PATIENCE)
+            numpy.prepare(lambda x: x, ("x",), {"x": Array((1,), "f32")}, mode, LIMITS)
 
     def test_its_blas_keeps_to_the_threads_given(self, printed):
         code = """

@@ -10,13 +10,13 @@ from harness import Array, implementation
 from harness.catalog.build import build_callable
 from harness.core.errors import Unsupported
 from harness.worker.frameworks import base as frameworks
-from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.base import TraceLimits
 
 SHAPES = {"bias": Array((3,), "f32"), "x": Array((3,), "f32")}
 INPUTS = {"bias": np.array([1, 2, 4], "f4"), "x": np.array([3, 5, 7], "f4")}
 SEED = np.array([1, 10, 100], "f4")
 GAIN = 2.0
-UNTRACED = Patience(0, 0)  # a trace would fork this process
+UNTRACED = TraceLimits(0, 0)  # a trace would fork this process
 MARKS = {"torch": [pytest.mark.torch], "jax": [pytest.mark.jax]}
 
 

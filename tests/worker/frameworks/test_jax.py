@@ -37,7 +37,7 @@ def runs(*intervals):
 )
 def test_every_instant_is_shared_by_the_operators_that_run(intervals, seconds):
     found = times_by_stage(runs(*intervals), STAGES, {"loop"})
-    assert {stage: pytest.approx((time.seconds, time.beside)) for stage, time in found.items()} == seconds
+    assert {stage: pytest.approx((time.seconds, time.overlapped)) for stage, time in found.items()} == seconds
 
 
 def test_busy_time_counts_no_instant_twice():
@@ -59,7 +59,7 @@ def any_runs(draw):
 @example([OperatorRun(0, 5, "dot")] * 3)
 def test_stages_share_the_busy_time_of_any_trace(runs):
     found = times_by_stage(runs, STAGES, {"loop"})
-    assert all(time.seconds >= 0 and time.beside >= 0 for time in found.values())
+    assert all(time.seconds >= 0 and time.overlapped >= 0 for time in found.values())
     assert sum(time.seconds for time in found.values()) == pytest.approx(busy_s(runs))
 
 
@@ -83,4 +83,4 @@ def test_memory_is_the_allocators_peak_above_what_was_in_use(before, after, rise
     stats = iter([each and dict(zip(names, each, strict=True)) for each in (before, after)])
     made = jax_framework.Jax()
     made.device = SimpleNamespace(platform="gpu", memory_stats=lambda: next(stats))
-    assert made.rise()() == rise
+    assert made.track_peak()() == rise

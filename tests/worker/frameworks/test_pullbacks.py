@@ -7,7 +7,7 @@ from harness.catalog.arrays import Array
 from harness.core.errors import Unsupported
 from harness.worker import array_files
 from harness.worker.frameworks import base as frameworks
-from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.base import TraceLimits
 from tests.worker.frameworks.start import start_framework
 
 NAMES = [pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
@@ -63,7 +63,7 @@ def bound(framework, function, mode, seeds=(SEEDS[1], SEEDS[0]), names=tuple(SHA
                 return call()
 
         return with_grad
-    return framework.prepare(function, names, SHAPES, mode, Patience(10, 1 << 40)).bind(inputs, cotangent)
+    return framework.prepare(function, names, SHAPES, mode, TraceLimits(10, 1 << 40)).bind(inputs, cotangent)
 
 
 def same(got, want):
@@ -122,7 +122,7 @@ class TestJax:
     def static(self, framework, mode, function=None):
         shapes = {"x": Array((64, 32), "f32"), "y": Array((32, 16), "f32"), "idle": Array((999,), "f32")}
         function = function or (lambda x, y, idle: x @ y)
-        return framework.prepare(function, tuple(shapes), shapes, mode, Patience(10, 1 << 40)).static
+        return framework.prepare(function, tuple(shapes), shapes, mode, TraceLimits(10, 1 << 40)).static
 
     def test_a_pullback_is_a_program_of_its_own(self, jax_framework):
         product, result = 2 * 64 * 32 * 16, 4 * 64 * 16

@@ -19,7 +19,7 @@ from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files
-from harness.worker.frameworks.base import Framework, Function, Names, Patience, Prepared, require_matching
+from harness.worker.frameworks.base import Framework, Function, Names, Prepared, TraceLimits, require_matching
 from harness.worker.frameworks.jax.trace import busy_s, times_by_stage, trace_call
 from harness.worker.stage_recorder import OUTSIDE, StageSpan
 from harness.worker.timers import Timer
@@ -96,9 +96,9 @@ class Jax(Framework):
 
     @recording(name_scope)
     def prepare(
-        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
+        self, function: Function, names: Names, shapes: Shapes, mode: str, limits: TraceLimits
     ) -> Prepared:
-        del patience  # XLA plans without allocating
+        del limits  # XLA plans without allocating
         structs = {name: lowering.structs(shapes[name]) for name in names}
         if mode == "fwd":
             compiled, static = self._compile(lowering.forward(function, structs))
@@ -214,9 +214,9 @@ class Jax(Framework):
             "XLA_FLAGS), so that its own time has them in it; leave out --graphs"
         )
 
-    def rise(self) -> Callable[[], int | None]:
+    def track_peak(self) -> Callable[[], int | None]:
         if self.device.platform == "cpu":
-            return super().rise()
+            return super().track_peak()
         before = self.device.memory_stats() or {}
 
         def peak() -> int | None:

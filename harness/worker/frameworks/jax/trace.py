@@ -82,7 +82,7 @@ def times_by_stage(
     ]
     ends.sort(key=lambda end: end[:2])
     seconds: dict[str, float] = defaultdict(float)
-    beside: dict[str, float] = defaultdict(float)
+    overlapped: dict[str, float] = defaultdict(float)
     open_: list[OperatorRun] = []
     before = 0.0
     for time, begins, run in ends:
@@ -95,10 +95,10 @@ def times_by_stage(
             for stage in set(named):
                 share = named.count(stage) / len(named)
                 seconds[stage] += passed * share
-                beside[stage] += passed * (1 - share)
+                overlapped[stage] += passed * (1 - share)
         before = time
         open_.append(run) if begins else open_.remove(run)
-    return {stage: StageSpan(took, None, beside[stage]) for stage, took in seconds.items()}
+    return {stage: StageSpan(took, None, overlapped[stage]) for stage, took in seconds.items()}
 
 
 def busy_s(runs: Iterable[OperatorRun]) -> float:

@@ -17,7 +17,7 @@ from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
 from harness.worker import array_files
-from harness.worker.frameworks.base import SCRAWL, Bind, Call, Framework, Function, Names, Patience, Prepared
+from harness.worker.frameworks.base import FILL, Bind, Call, Framework, Function, Names, Prepared, TraceLimits
 from harness.worker.frameworks.torch.arrays import empty, to_numpy, to_tensor
 from harness.worker.frameworks.torch.binding import bind as bind_call
 from harness.worker.frameworks.torch.binding import modules_of
@@ -79,7 +79,7 @@ class Torch(Framework):
         return int(dynamo.counters["stats"]["unique_graphs"]) if dynamo else 0
 
     def prepare(
-        self, function: Function, names: Names, shapes: Shapes, mode: str, patience: Patience
+        self, function: Function, names: Names, shapes: Shapes, mode: str, limits: TraceLimits
     ) -> Prepared:
         for module in modules_of(function):
             module.to(self.device)
@@ -92,17 +92,17 @@ class Torch(Framework):
 
         def trace_alone() -> Static:
             torch.set_num_threads(1)  # a forked process has lost the others
-            return self.trace(bind, fake, patience)
+            return self.trace(bind, fake, limits)
 
-        if not patience.seconds:
+        if not limits.seconds:
             return Prepared(bind, Static.none("not traced: nobody asked for its figures"))
         if self.device.type == "cuda":  # a forked process has no CUDA
-            return Prepared(bind, self.trace(bind, fake, patience))
-        return Prepared(bind, trace_in_fork(trace_alone, patience.seconds))
+            return Prepared(bind, self.trace(bind, fake, limits))
+        return Prepared(bind, trace_in_fork(trace_alone, limits.seconds))
 
-    def trace(self, bind: Bind, fake: Callable[[], Mapping[str, Any]], patience: Patience) -> Static:
+    def trace(self, bind: Bind, fake: Callable[[], Mapping[str, Any]], limits: TraceLimits) -> Static:
         """The figures of one call over fake tensors."""
-        return figures(bind, fake, patience, owners=self.names_owners, cpu=self.device.type == "cpu")
+        return figures(bind, fake, limits, owners=self.names_owners, cpu=self.device.type == "cpu")
 
     def put(self, tree: Any) -> Any:
         with without_modes():
@@ -146,7 +146,7 @@ class Torch(Framework):
                 # at one address) raise RuntimeError, and are left alone.
                 with suppress(RuntimeError):
                     if type(leaf) in KINDS and leaf.untyped_storage().data_ptr() not in theirs:
-                        leaf.fill_(SCRAWL)
+                        leaf.fill_(FILL)
 
     def timer(self) -> Timer:
         if self.device.type == "cuda":
@@ -193,9 +193,9 @@ class Torch(Framework):
         if torch.cuda.is_initialized():
             torch.cuda.empty_cache()
 
-    def rise(self) -> Callable[[], int | None]:
+    def track_peak(self) -> Callable[[], int | None]:
         if self.device.type != "cuda":
-            return super().rise()
+            return super().track_peak()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         return lambda: torch.cuda.max_memory_allocated() - before

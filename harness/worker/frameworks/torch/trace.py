@@ -24,7 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from harness.core.peak_owners import Owners
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
-from harness.worker.frameworks.base import Bind, Patience
+from harness.worker.frameworks.base import Bind, TraceLimits
 from harness.worker.frameworks.torch.operators import FORMULAS
 from harness.worker.frameworks.torch.storages import LiveBytes, Storage, argument_names, storages
 
@@ -55,14 +55,14 @@ class CpuFakeTensorMode(FakeTensorMode):
 class TraceTotals(TorchDispatchMode):
     """Live bytes, FLOPs and the program of a trace; the only dispatch mode above the fake tensors'."""
 
-    def __init__(self, patience: Patience, *, owners: bool) -> None:
+    def __init__(self, limits: TraceLimits, *, owners: bool) -> None:
         super().__init__()
         self.flop_counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
         self.memory = LiveBytes(lines=owners)
         self.digest = sha256()
         self.timed = False
-        self.patience = patience
-        self.deadline = time.process_time() + patience.seconds
+        self.limits = limits
+        self.deadline = time.process_time() + limits.seconds
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -100,10 +100,10 @@ class TraceTotals(TorchDispatchMode):
     def _check_limits(self) -> None:
         if time.process_time() > self.deadline:
             raise TraceAbandoned(
-                f"tracing it took more than {self.patience.seconds:.2g} s of the processor; "
+                f"tracing it took more than {self.limits.seconds:.2g} s of the processor; "
                 "loop over fewer, larger tiles"
             )
-        if self.memory.now > self.patience.live_bytes:
+        if self.memory.now > self.limits.live_bytes:
             raise TraceAbandoned(f"tracing it stopped with {format_bytes(self.memory.now)} live")
 
 
@@ -157,7 +157,7 @@ def run_uncompiled() -> Generator[list[Any]]:
 def figures(
     bind: Bind,
     fake_inputs: Callable[[], Mapping[str, Any]],
-    patience: Patience,
+    limits: TraceLimits,
     *,
     owners: bool = False,
     cpu: bool = False,
@@ -167,7 +167,7 @@ def figures(
     With `cpu`, nothing is placed on another device. An untraceable call has no figures, with the reason.
     """
     mode = (CpuFakeTensorMode if cpu else FakeTensorMode)(allow_non_fake_inputs=True)
-    totals = TraceTotals(patience, owners=owners)
+    totals = TraceTotals(limits, owners=owners)
     start = time.perf_counter()
     try:
         with run_uncompiled() as compiled, mode:
@@ -226,4 +226,4 @@ def warm_up() -> None:
     def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
         return lambda: torch.softmax(inputs["x"] @ inputs["x"], -1)
 
-    figures(bind, lambda: {"x": torch.empty(2, 2)}, Patience(60.0, 1 << 30), cpu=True)
+    figures(bind, lambda: {"x": torch.empty(2, 2)}, TraceLimits(60.0, 1 << 30), cpu=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.core.static_figures import Static
-from harness.worker.frameworks.base import Bind, Patience
+from harness.worker.frameworks.base import Bind, TraceLimits
 from harness.worker.frameworks.torch.framework import Torch
 from harness.worker.frameworks.triton.environment import prepare_environment
 
@@ -42,12 +42,12 @@ class Triton(Torch):
             interpret_bf16_by_value()
             interpret_first_configurations()
 
-    def trace(self, bind: Bind, fake: Callable[[], Mapping[str, Any]], patience: Patience) -> Static:
+    def trace(self, bind: Bind, fake: Callable[[], Mapping[str, Any]], limits: TraceLimits) -> Static:
         """The figures of a call without its kernels' work: launches are recorded instead of made."""
         from harness.worker.frameworks.triton.launches import record_launches
 
         with record_launches(compiling=False) as recorder:
-            static = super().trace(recorder.of_timed_call(bind), fake, patience)
+            static = super().trace(recorder.of_timed_call(bind), fake, limits)
         if not recorder.launches:
             return static
         return without_kernel_figures(static, [launch.kernel for launch in recorder.launches])

@@ -24,7 +24,7 @@ from harness.core.protocol import Job
 from harness.core.static_figures import Static
 from harness.cubin import machine_code
 from harness.cubin.machine_code import THREADS_PER_WARP, launched_kernel
-from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.base import TraceLimits
 from harness.worker.frameworks.triton.environment import prepare_environment
 
 PRODUCT = re.compile(r"\btt\.dot(?:_scaled)?\b")
@@ -54,7 +54,7 @@ class KernelCompiler:
         built = build(loading.load(request.module), request.case)
         static = compile_call(
             *(built, request.case.mode, wanted),
-            Patience(TRACE_SECONDS, request.memory_bytes * 1000),
+            TraceLimits(TRACE_SECONDS, request.memory_bytes * 1000),
             owners=owners,
         )
         return {
@@ -89,7 +89,7 @@ def use_absent_gpu(wanted: Target) -> None:
 
 
 def compile_launches(
-    built: Built, mode: str, patience: Patience, *, owners: bool = False
+    built: Built, mode: str, limits: TraceLimits, *, owners: bool = False
 ) -> tuple[Static, Recorder]:
     """Trace a call over fake tensors of the absent device, and compile every kernel that it launches."""
     import torch
@@ -117,7 +117,7 @@ def compile_launches(
                 module.to(device)
             return {name: empty(built.shapes[name], device) for name in built.names}
 
-        static = figures(recorder.of_timed_call(bind), fake_inputs, patience, owners=owners)
+        static = figures(recorder.of_timed_call(bind), fake_inputs, limits, owners=owners)
     if stands_in:
         static = dataclasses.replace(static, warnings=(*static.warnings, STANDS_IN))
     if recorder.refusal is not None:
@@ -126,12 +126,12 @@ def compile_launches(
 
 
 def compile_call(
-    built: Built, mode: str, wanted: Target, patience: Patience, *, owners: bool = False
+    built: Built, mode: str, wanted: Target, limits: TraceLimits, *, owners: bool = False
 ) -> Static:
     """The static figures of a call, with those of every kernel that it launches."""
     from harness.worker.frameworks.triton.framework import without_kernel_figures
 
-    static, recorder = compile_launches(built, mode, patience, owners=owners)
+    static, recorder = compile_launches(built, mode, limits, owners=owners)
     if not recorder.launches:
         return static
     kernels = compiled_kernels(recorder, wanted)

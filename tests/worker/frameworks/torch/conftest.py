@@ -103,7 +103,7 @@ def device(monkeypatch):
 def trace():
     """Static figures of a function of `x`, `y`, `z` over fake tensors of these shapes."""
     torch = pytest.importorskip("torch")
-    from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.base import TraceLimits
     from harness.worker.frameworks.torch.binding import bind as bind_call
     from harness.worker.frameworks.torch.trace import figures
 
@@ -117,6 +117,6 @@ def trace():
             return {n: torch.empty(shape, dtype=dtype) for n, shape in zip(names, shapes, strict=True)}
 
         with torch.set_grad_enabled(mode != "fwd"):
-            return figures(bind, fake, Patience(seconds, live), owners=owners)
+            return figures(bind, fake, TraceLimits(seconds, live), owners=owners)
 
     return read

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from harness.catalog.arrays import Array  # noqa: E402 - the modules import torch
-from harness.worker.frameworks.base import Patience  # noqa: E402
+from harness.worker.frameworks.base import TraceLimits  # noqa: E402
 from harness.worker.frameworks.torch.binding import (  # noqa: E402
     bind,
     modules_of,
@@ -68,7 +68,7 @@ FORMS = [
 def test_a_module_behind_a_callable_is_placed_as_its_author_made_it(form):
     module, runner = Scale(), Torch()
     runner.device = torch.device("meta")
-    runner.prepare(form(module), ("x",), {"x": Array((3,), "f32")}, "fwd", Patience(0, 0))
+    runner.prepare(form(module), ("x",), {"x": Array((3,), "f32")}, "fwd", TraceLimits(0, 0))
     tensors = [module.gain, module.fixed, module.offset]
     assert [tensor.device.type for tensor in tensors] == ["meta"] * 3
     assert [tensor.dtype for tensor in tensors] == [torch.float64, torch.float32, torch.float32]

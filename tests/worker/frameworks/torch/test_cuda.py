@@ -156,7 +156,7 @@ def test_a_cotangent_is_refilled_where_the_graph_reads_it(worker, tmp_path):
 
 
 def test_a_pullback_alone_is_refused(worker):
-    with pytest.raises(Unsupported, match="take --mode fwd_bwd"):
+    with pytest.raises(Unsupported, match="use --mode fwd_bwd"):
         worker("bwd").do_ready(2, cotangents=True, graphs=True)
 
 
@@ -182,7 +182,7 @@ def test_events_that_are_longer_than_what_passed_here_are_refused(device, monkey
     from harness.worker.frameworks.torch.cuda import cuda_events
 
     monkeypatch.setattr("torch.cuda.Event.elapsed_time", lambda *_: 60_000.0)
-    with pytest.raises(RuntimeError, match=r"read 60\.0 s for calls around which 1\.00 s passed on the host"):
+    with pytest.raises(RuntimeError, match=r"reports 60\.0 s for calls that took 1\.00 s on the host"):
         cuda_events()([lambda: None], 1, None)
 
 
@@ -223,7 +223,7 @@ def test_memory_is_the_allocators_peak_above_what_was_in_use(framework, monkeypa
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: stats.update(peak=stats["now"]))
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: stats["now"])
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: stats["peak"])
-    rise = framework.rise()
+    rise = framework.track_peak()
     assert rise() == 0
     stats.update(peak=1000)
     assert rise() == 700

@@ -45,7 +45,7 @@ def test_bytes_are_those_that_must_move():
 def test_the_stages_of_a_call_have_the_flops_that_a_trace_counts(mode):
     import numpy as np
 
-    from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.base import TraceLimits
     from harness.worker.frameworks.torch import arrays, binding, trace
     from harness.worker.frameworks.torch.framework import Torch
     from impls.attention.family import FAMILY, AttentionWorkload
@@ -64,7 +64,7 @@ def test_the_stages_of_a_call_have_the_flops_that_a_trace_counts(mode):
         static = trace.figures(
             bind,
             lambda: {name: arrays.empty(shapes[name], torch.device("cpu")) for name in names},
-            Patience(60.0, 1 << 40),
+            TraceLimits(60.0, 1 << 40),
         )
     assert {"compress", "select/score", "selected/gather", "window"} < counted.keys()
     assert ("backward" in counted) == (mode == "fwd_bwd")

@@ -167,13 +167,13 @@ def test_a_programs_hash_is_that_of_its_operators(trace, torch):
 
 PROGRAM = """
 import torch
-from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.base import TraceLimits
 from harness.worker.frameworks.torch import trace
 def call(x):
     y = torch.softmax(x @ x.T, -1)
     return (y * y.sum() + x, y)
 figures = trace.figures(
-    lambda inputs, _: lambda: call(**inputs), lambda: {"x": torch.empty(8, 8)}, Patience(60, 1 << 40)
+    lambda inputs, _: lambda: call(**inputs), lambda: {"x": torch.empty(8, 8)}, TraceLimits(60, 1 << 40)
 )
 print(figures.program)
 """
