@@ -40,16 +40,16 @@ def run_schedule(
     targets: Sequence[str] = (),
 ) -> Done:
     """Measure a schedule, hold it to its contracts (`check`) or compile it (`static`), and store the run."""
-    from harness.run.session import STAGES_ALONE, Request, conduct
+    from harness.run.session import STAGES_ONLY, Request, execute
 
     tell_left_out(schedule)
     request = Request(
         *(schedule, project.catalog, project.results, typed_command(), depth),
-        *(resume, checks, wait, extras or STAGES_ALONE),
+        *(resume, checks, wait, extras or STAGES_ONLY),
     )
     with closing(progress_of(schedule)) as progress:
         if depth != "static":
-            return conduct(request, progress)
+            return execute(request, progress)
         from harness.run.compile.static_run import static_run
 
         return static_run(request, tuple(targets), progress, longest=max_seq, owners=owners)

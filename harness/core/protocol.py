@@ -219,8 +219,8 @@ def read_reply(verb: str, message: Mapping[str, Any]) -> Reply:
             from_plain(FORMS[verb], reply.ok)
     except ValueError as error:
         raise ValueError(
-            f'it answered "{verb}" in another form than is agreed ({error}); '
-            "look for what meddles with its process"
+            f'it replied to "{verb}" in an invalid form ({error}); '
+            "something in the worker process corrupts replies; check for monkey-patching"
         ) from None
     return reply
 

@@ -26,7 +26,7 @@ from harness.run.compile.static_run import static_run
 from harness.run.events import Listener
 from harness.run.group.run_context import Checks
 from harness.run.machine.probes import probe_fingerprint
-from harness.run.session import Done, Request, conduct
+from harness.run.session import Done, Request, execute
 from harness.store.find import all_runs
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
@@ -154,7 +154,7 @@ class MeasuringNode:
     def _run(self, request: Request, targets: Sequence[str], listener: Listener) -> Done:
         if request.depth == "static":
             return static_run(request, targets, listener)
-        return conduct(request, listener)
+        return execute(request, listener)
 
 
 class _Silent:

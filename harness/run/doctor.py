@@ -1,4 +1,4 @@
-"""`doctor`: what this machine offers a benchmark, what is missing, and the command that installs it."""
+"""`doctor`: checks this machine for benchmarking, and names the command that installs what is missing."""
 
 import os
 import platform
@@ -16,7 +16,7 @@ from harness.sweep.settings import Settings
 
 @dataclass(frozen=True)
 class Finding:
-    """`state` is `ok`, `optional` (missing, and needed for some things only) or `problem`."""
+    """One thing examined. `state` is `ok`, `optional` (missing, needed for some uses) or `problem`."""
 
     what: str
     state: str
@@ -44,7 +44,7 @@ def examine(results: Path) -> list[Finding]:
 def _package(package: Package) -> Finding:
     if version := version_of(package.name):
         return Finding(package.name, "ok", version)
-    says = f"not installed; it gives {package.gives or 'the implementations in it'}"
+    says = f"not installed; needed for {package.gives or 'the implementations that use it'}"
     return Finding(package.name, "optional", says, package.remedy)
 
 
@@ -53,21 +53,21 @@ def _check(what: str, says: str, remedy: str, *, ok: bool) -> Finding:
 
 
 def _memory(settings: Settings, free: int) -> Finding:
-    says = f"limit of a group {format_bytes(settings.memory_bytes)}, available now {format_bytes(free)}"
+    says = f"limit per group {format_bytes(settings.memory_bytes)}, available now {format_bytes(free)}"
     remedy = "free memory, or lower the limit with --memory"
     return _check("memory", says, remedy, ok=free >= settings.memory_bytes)
 
 
 def _governor(governor: str | None) -> Finding:
     if governor in {None, "performance"}:
-        return Finding("governor", "ok", governor or "not visible here (a virtual machine, usually)")
-    says = f"{governor}: clocks move while measuring"
+        return Finding("governor", "ok", governor or "not visible here (usually a virtual machine)")
+    says = f"{governor}: clock frequencies change during measurements"
     return Finding("governor", "problem", says, "sudo cpupower frequency-set -g performance")
 
 
 def _load(load: float, cores: int) -> Finding:
     says = f"load average {load:.1f} on {cores} cores"
-    remedy = "something else is running: end it; medians suffer, ratios less"
+    remedy = "end other programs; they disturb medians more than ratios"
     return _check("load", says, remedy, ok=load <= cores / 2)
 
 

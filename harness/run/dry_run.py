@@ -1,4 +1,4 @@
-"""Dry run: how many cases each suite has, and how long they are sampled."""
+"""Dry run: the number of cases of each suite, and their sampling time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from harness.sweep.suite import Suite
 
 @dataclass(frozen=True)
 class PlannedSuite:
-    """The cases of a suite. `axes` are the numbers of values of the fields that have more than one.
+    """The cases of a suite. `axes` maps each field with several values to their number.
 
-    `cases` are the ids of those that may run, `impossible` maps the others to the reason. `budget_s` is the
-    sum of their sampling budgets over all replicates, without compiling and verifying.
+    `cases` are the ids of cases that can run; `impossible` maps the other ids to the reason. `budget_s` is
+    the sum of the sampling budgets over all replicates, without compilation and verification.
     """
 
     suite: str
@@ -32,7 +32,7 @@ class PlannedSuite:
 def count_cases(schedule: Schedule) -> tuple[list[PlannedSuite], int, float]:
     """(suites, cases of all suites together, seconds of their budgets). Nothing is compiled.
 
-    A case that several suites share counts once in all.
+    A case that several suites share counts once in the total.
     """
     reasons = {skip.case: skip.reason for skip in schedule.skips}
     replicates, groups = schedule.replicates, schedule.groups

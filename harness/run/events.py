@@ -1,4 +1,4 @@
-"""Events of a run, for a listener that shows progress. The runner itself draws nothing."""
+"""Events of a run, for a listener that shows progress. The runner itself prints nothing."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -16,7 +16,7 @@ class Listener(Protocol):
     def case_state(self, case: str, state: str) -> None: ...
 
     def pause(self) -> None:
-        """A clock is being read: draw nothing."""
+        """Show nothing until `resume`, because a clock is being read."""
         ...
 
     def resume(self) -> None: ...

@@ -1,6 +1,6 @@
 """Runner: measures the groups of a run one after the other, and continues a stored run with --resume.
 
-Each group is written before the next begins.
+Each group's records are written before the next group starts.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ Fingerprints = Mapping[tuple[str, int], str]  # by device and number of threads
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """How a run ended; `groups` is the number of groups that it had to measure."""
+    """The outcome of a run; `groups` is the number of groups that it had to measure."""
 
     groups: int
     interrupted: bool
@@ -51,10 +51,10 @@ def run(
     done: Iterable[Record] = (),
     fingerprints: Fingerprints | None = None,
 ) -> RunOutcome:
-    """Measure all that is not `done`.
+    """Measure all cases that are not `done`.
 
-    At most the running group is lost: after Ctrl-C, or a MachineError, the samples that the running group
-    has so far are written too.
+    A crash of the runner loses at most the current group. After Ctrl-C or a MachineError, the current
+    group's samples are also written.
     """
     start = context.clock()
     finished = finished_keys(_predict_from(context, done))
@@ -152,9 +152,9 @@ SHOWN_CHARACTERS = 40  # of a value that differs; longer ones, as hashes, are no
 def run_to_continue(
     results: Path, wanted: Mapping[str, Any], fingerprints: Sequence[Mapping[str, Any]]
 ) -> RunFolder:
-    """The newest run of the same suites. UsageError if there is none, or with what differs from it.
+    """The newest run of the same suites. UsageError if there is none, or if the request differs from it.
 
-    `wanted` is what run.json would say of a new one.
+    `wanted` is the run.json that a new run would have.
     """
     folder = _newest_run(results, wanted)
     if folder is None:
@@ -172,8 +172,8 @@ def reopen(folder: RunFolder, schedule: Schedule, listener: Listener) -> None:
     finished = finished_keys(folder.records([]))
     groups = len(remaining_groups(schedule, finished))
     if groups:
-        to_go = f"{groups} group{'s' if groups > 1 else ''} to go"
-        listener.message(f"continuing run {folder.id}: {len(finished)} cases are there, {to_go}")
+        left = f"{groups} group{'s remain' if groups > 1 else ' remains'}"
+        listener.message(f"continuing run {folder.id}: {len(finished)} cases are finished, {left}")
     else:
         listener.message(f"run {folder.id} is complete: nothing is left to measure")
 
@@ -194,7 +194,7 @@ def _newest_run(results: Path, wanted: Mapping[str, Any]) -> RunFolder | None:
 def _difference(
     folder: RunFolder, wanted: Mapping[str, Any], fingerprints: Sequence[Mapping[str, Any]]
 ) -> str:
-    """What has changed since the run was started: request, source or machine; empty where nothing has."""
+    """What has changed since the run started (request, source or machine); empty if nothing has."""
     info = folder.info
     then, now = ({name: run.get(name) for name in CONTINUED} for run in (info, wanted))
     if changed := _list_differences(differences(then, now)):
@@ -207,7 +207,7 @@ def _difference(
 
 
 def _list_differences(unlike: Iterable[tuple[str, Any, Any]]) -> str:
-    """`threads (2 then, 1 now), sources.mask/scatter`: the names that differ, with their values if short."""
+    """The names that differ, with short values: `threads (2 then, 1 now), sources.mask/scatter`."""
     return ", ".join(
         name if max(len(str(old)), len(str(new))) > SHOWN_CHARACTERS else f"{name} ({old} then, {new} now)"
         for name, old, new in unlike
@@ -220,7 +220,7 @@ WORK = ("compile", "warmup", "contract", "samples")
 def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
     """The wall time by activity: compiling, verifying, sampling, and the rest.
 
-    What threads did side by side counts for each of them, so all is scaled where it is more than the whole.
+    Concurrent threads each count their time, so a sum above the wall time is scaled down to it.
     """
     factor = min(1.0, wall_s / (sum(context.spent.values()) or 1.0))
     spent = {f"{name}_s": max(0.0, factor * s) for name, s in sorted(context.spent.items())}
@@ -235,7 +235,7 @@ def add_overheads(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str
 
 
 def totals(wall_s: float, spent: Mapping[str, float]) -> dict[str, Any]:
-    """The wall seconds of a run, how much of them was work, and what they were spent on."""
+    """The wall time of a run in seconds, the part spent on work, and the time by activity."""
     work_s = sum(spent.get(f"{name}_s", 0.0) for name in WORK)
     return {
         "wall_s": round(wall_s, 3),

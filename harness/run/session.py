@@ -1,4 +1,4 @@
-"""A session: takes locks, starts processes, opens the run's folder, and carries out a schedule."""
+"""A session: takes locks, starts processes, opens the run's folder, and executes a schedule."""
 
 import os
 import platform
@@ -18,7 +18,7 @@ from harness.core.typed_command import typed_command
 from harness.core.version import VERSION
 from harness.run.case.source_files import SourceFiles
 from harness.run.events import Listener
-from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras, Provenance, RunContext
+from harness.run.group.run_context import STAGES_ONLY, Checks, ProfileExtras, Provenance, RunContext
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.machine.lock import device_lock
 from harness.run.machine.probes import probe_fingerprint
@@ -29,15 +29,15 @@ from harness.store.runs import RunFolder, new_run_id
 from harness.store.stored_run import Stored
 from harness.sweep.schedule import Schedule, suite_info
 
-__all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "open_run", "run_and_delete"]
+__all__ = ["STAGES_ONLY", "Done", "Request", "execute", "open_run", "run_and_delete"]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a command is to run. `depth` is `static`, `check`, `run` or `profile`; `checks` as in RunContext.
+    """The run of a schedule that a command requests; `checks` as in RunContext.
 
-    With `resume` the newest run of the same is continued. With `wait` the command waits for devices that
-    another one holds.
+    `depth` is `static`, `check`, `run` or `profile`. With `resume` the newest run of the same suites is
+    continued. With `wait` the command waits for devices that another command uses.
     """
 
     schedule: Schedule
@@ -48,12 +48,12 @@ class Request:
     resume: bool = False
     checks: Checks = ()
     wait: bool = False
-    extras: ProfileExtras = STAGES_ALONE
+    extras: ProfileExtras = STAGES_ONLY
 
 
 @dataclass(frozen=True)
 class Done:
-    """A run that has ended. Its records are read from its folder on demand."""
+    """A finished or interrupted run. Its records are read from its folder on demand."""
 
     folder: RunFolder
     interrupted: bool
@@ -71,7 +71,7 @@ class Done:
 def open_run(
     request: Request, listener: Listener, fingerprints: Sequence[Mapping[str, Any]] = ()
 ) -> Generator[RunFolder]:
-    """The folder of a new run, or of the one to continue, for this process alone to write to.
+    """The folder of a new run, or of the run to continue, locked for writing by this process.
 
     `fingerprints` are this machine's, one for each device and number of threads in the schedule.
     """
@@ -86,17 +86,17 @@ def open_run(
         yield folder
 
 
-def conduct(request: Request, listener: Listener) -> Done:
-    """Run a schedule to its end, or to Ctrl-C; everything measured is on disk."""
+def execute(request: Request, listener: Listener) -> Done:
+    """Execute a schedule to its end, or to Ctrl-C, and store everything that was measured."""
     schedule = request.schedule
     devices = sorted({case.device for suite in schedule.suites for case in suite.cases})
     device = next((name for name in devices if name != "cpu"), "cpu")
     with ExitStack() as stack:
         if request.depth in TIMED or request.wait:
-            tell = listener.message if request.wait else None
+            report = listener.message if request.wait else None
             for name in devices:
-                stack.enter_context(device_lock(name, " ".join(request.command), wait=tell))
-        writer = stack.enter_context(ExitStack())  # it ends after the workers, which could still write
+                stack.enter_context(device_lock(name, " ".join(request.command), wait=report))
+        writer = stack.enter_context(ExitStack())  # closed after the workers, which could still write
         executor = Processes(_frameworks(request), device)
         stack.callback(executor.close)
         stack.enter_context(terminable())
@@ -110,7 +110,7 @@ def conduct(request: Request, listener: Listener) -> Done:
         }
         folder = writer.enter_context(open_run(request, listener, [*facts.values()]))
         provenance = write_provenance(folder, probed[device], settings.seed)
-        # Also of a device that this shard has no group of.
+        # Also for devices without a group in this shard.
         fingerprints = {key: folder.write_fingerprint(each) for key, each in facts.items()}
         context = RunContext(
             executor,
@@ -141,12 +141,12 @@ def run_and_delete(
 ) -> tuple[Mapping[str, Any], Sequence[Record], bool]:
     """The fingerprint and records of a run whose folder is deleted, and whether it was interrupted."""
     with ScratchFolder(f"{depth}-") as folder:
-        done = conduct(Request(schedule, catalog, folder, typed_command(), depth, **more), listener)
+        done = execute(Request(schedule, catalog, folder, typed_command(), depth, **more), listener)
         return next(iter(done.folder.fingerprints().values())), done.records, done.interrupted
 
 
 def _write_end(folder: RunFolder, outcome: RunOutcome) -> None:
-    """Write the run's end and its overhead, summed over resumptions that had something to measure."""
+    """Write the run's end and its overhead, summed over all resumptions that measured a group."""
     info = folder.info
     before = info.get("overhead") or {}
     overhead = add_overheads(before, outcome.overhead) if outcome.groups or not before else before
@@ -176,7 +176,7 @@ def new_folder(request: Request) -> RunFolder:
 
 
 def _run_info(request: Request) -> dict[str, Any]:
-    """The content of run.json, but for the run's id and start."""
+    """The content of run.json without the run's id and start."""
     schedule = request.schedule
     settings = {suite.name: asdict(suite.settings) for suite in schedule.suites}
     suites = suite_info(schedule).items()

@@ -14,7 +14,7 @@ from harness.core.shown_text import clean_line
 from harness.report.console import TextConsole
 from harness.report.format import figures
 from harness.report.progress import Progress
-from harness.run.session import Request, conduct
+from harness.run.session import Request, execute
 from harness.testing.target import Target, Values, check_ids, command_of, find_target, plan_cases
 
 COMPARED = {"whole": "the whole result compared", "rows": "sampled rows compared"}
@@ -152,7 +152,7 @@ def _run(
         request = Request(schedule, found.catalog, home, command, verb, checks=wanted, wait=verb == "run")
         # To standard error, which pytest shows if a test fails.
         with closing(Progress(len(schedule.groups), TextConsole(stderr=True))) as progress:
-            done = conduct(request, progress)
+            done = execute(request, progress)
             if done.interrupted:
                 raise KeyboardInterrupt
             records = list(done.records)

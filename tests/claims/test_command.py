@@ -170,7 +170,7 @@ SCENES = {
     "another verdict": [run(), compiles(bytes={"host": 9, "tpu:v5p": 8}), run(), check()],
     "another verdict of context": [edit("mask", "number(1) + 3", "number(1) + 4"), run()],
     "no compiler": [run(), WITHOUT, run(), check(), edit("mask", "Seven bytes", "7 bytes"), check()],
-    "a slow machine": [run(), compiles(ends={"host": ("timeout", "no answer within 60 s")}), run(), check()],
+    "a slow machine": [run(), compiles(ends={"host": ("timeout", "no reply within 60 s")}), run(), check()],
     "a broken machine": [run(), compiles(ends={"host": ("crashed", "signal 11")}), run(), check()],
     "a length that was skipped": [run(), compiles(ends={"host": ("skipped", "inferred")}), run()],
     "what a compiler refuses": [compiles(ends={"host": ("unsupported", "needs a GPU")}), run()],

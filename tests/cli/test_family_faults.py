@@ -12,7 +12,7 @@ LINES = {
 REASONS = {
     "reference": "the reference double of family reference cannot be computed: "
     f"ValueError: no reference here (faulty_families.py:{LINES['raise ValueError']})",
-    "contract": "the verdict on its result cannot be computed: AttributeError: 'Points' object has no "
+    "contract": "the check of its result cannot be computed: AttributeError: 'Points' object has no "
     f"attribute 'bound' (faulty_families.py:{LINES['return evidence']})",
     "inputs": "the inputs of family inputs cannot be computed: ZeroDivisionError: division by zero "
     f"(faulty_families.py:{LINES['1 / 0']})",

@@ -61,18 +61,18 @@ def test_each_is_judged_by_what_its_author_brings(run, records):
 
 def test_what_is_wrong_is_named_with_file_and_line(records):
     assert records["rough"]["reason"] == (
-        f"result is off by 1.00e-01 relative RMS; 0.02 is allowed (judged by what {place('rough')} brings)"
+        f"result is off by 1.00e-01 relative RMS; 0.02 is allowed (by the contract in {place('rough')})"
     )
     raising = FILE.read_text().partition("raise ValueError")[0].count("\n") + 1
     assert records["unjudged"]["reason"] == (
-        f"the reference unjudged of family mask, which {place('unjudged')} brings, cannot be computed: "
+        f"the reference unjudged of family mask (defined in {place('unjudged')}) cannot be computed: "
         f"ValueError: no such mask (own_plugin.py:{raising})"
     )
     assert f"which {place('misshapen')} brings, cannot be computed" in records["misshapen"]["reason"]
     assert "it returns shape (1, 1, 256), but axis 1 must have 4 rows" in records["misshapen"]["reason"]
     assert records["transposed"]["reason"] == (
         "result has shape (1, 256, 4); the reference has (1, 4, 256) "
-        f"(judged by what {place('transposed')} brings)"
+        f"(by the contract in {place('transposed')})"
     )
 
 

@@ -115,7 +115,7 @@ def test_what_hangs_in_the_interpreter_costs_its_own_check(tmp_path):
     assert {first["status"], second["status"]} == {"planned"}
     assert first["correctness"] is None
     assert (
-        "not checked at this length: the interpreter takes more than 2.00 s at 256 tokens" in second["reason"]
+        "not checked, because the interpreter takes more than 2.00 s at 256 tokens" in second["reason"]
     )
 
 

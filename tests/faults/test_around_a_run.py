@@ -46,64 +46,64 @@ class ReadOnly:
         return act
 
 
-def resumed(conduct):
+def resumed(execute):
     """The records of the only run, once it has been gone on with to its end."""
-    done = conduct(FakeExecutor(), resume=True)
+    done = execute(FakeExecutor(), resume=True)
     assert done.folder.info["finished"]
-    (run,) = all_runs(conduct.results)
+    (run,) = all_runs(execute.results)
     read = run.read()
     assert read.problems == ()
     assert len({record.case for record in read.records}) == len(read.records) == CASES
 
 
-def test_results_that_are_read_only_are_told_before_anything_is_measured(conduct, monkeypatch):
+def test_results_that_are_read_only_are_told_before_anything_is_measured(execute, monkeypatch):
     executor = FakeExecutor()
-    conduct.results.mkdir()
+    execute.results.mkdir()
     with monkeypatch.context() as patch:
-        ReadOnly(patch, conduct.results).begin()
+        ReadOnly(patch, execute.results).begin()
         with pytest.raises(MachineError, match=r"cannot be written \(Read-only file system\); .* --results"):
-            conduct(executor)
+            execute(executor)
     assert (executor.asked, executor.closed) == ([], True)
-    assert list(conduct.results.iterdir()) == []
+    assert list(execute.results.iterdir()) == []
 
 
 @pytest.mark.parametrize("seq", [1024, 2048, 4096])
-def test_results_that_become_read_only_keep_what_was_measured(conduct, monkeypatch, seq):
+def test_results_that_become_read_only_keep_what_was_measured(execute, monkeypatch, seq):
     patch = pytest.MonkeyPatch()
 
     def remount(_):
-        ReadOnly(patch, conduct.results).begin()
+        ReadOnly(patch, execute.results).begin()
         return {}
 
     with pytest.raises(MachineError, match="Read-only file system") as refused:
-        conduct(FakeExecutor({"scatter": Act(seq={seq: Act(verbs={"check": remount})})}))
+        execute(FakeExecutor({"scatter": Act(seq={seq: Act(verbs={"check": remount})})}))
     patch.undo()
     assert refused.value.exit_code == 5
-    (run,) = all_runs(conduct.results)
+    (run,) = all_runs(execute.results)
     assert len(run.read().records) == {1024: 0, 2048: 2, 4096: 4}[seq]
-    resumed(conduct)
+    resumed(execute)
 
 
 @pytest.mark.parametrize("seq", [1024, 4096])
-def test_a_run_whose_folder_is_moved_says_so_and_goes_on_once_it_is_back(conduct, seq):
+def test_a_run_whose_folder_is_moved_says_so_and_goes_on_once_it_is_back(execute, seq):
     def move(_):
-        (path,) = conduct.results.glob("runs/*")
-        path.rename(conduct.home / path.name)
+        (path,) = execute.results.glob("runs/*")
+        path.rename(execute.home / path.name)
         return {}
 
     executor = FakeExecutor({"scatter": Act(seq={seq: Act(verbs={"check": move})})})
     with pytest.raises(MachineError) as refused:
-        conduct(executor)
-    (moved,) = conduct.home.glob("*Z-*")
+        execute(executor)
+    (moved,) = execute.home.glob("*Z-*")
     assert str(refused.value) == (
-        f"{conduct.results / 'runs' / moved.name} was moved or removed while it was written; "
+        f"{execute.results / 'runs' / moved.name} was moved or removed while it was written; "
         "move it back, and go on with run --resume"
     )
     assert executor.closed
     assert len(RunFolder(moved).read().records) == {1024: 0, 2048: 2, 4096: 4}[seq]
-    assert not list(Path(conduct.results).glob("runs/*")), "nothing is made in its place"
-    moved.rename(conduct.results / "runs" / moved.name)
-    resumed(conduct)
+    assert not list(Path(execute.results).glob("runs/*")), "nothing is made in its place"
+    moved.rename(execute.results / "runs" / moved.name)
+    resumed(execute)
 
 
 FULL = MachineError("/tmp/x (below TMPDIR) cannot take 64 KiB of arrays; free space there")
@@ -118,14 +118,14 @@ FULL = MachineError("/tmp/x (below TMPDIR) cannot take 64 KiB of arrays; free sp
         ({"scatter": Act(seq={2048: acting("judged", FULL)})}, None, 4),  # with its readings
     ],
 )
-def test_a_tmpdir_that_fills_keeps_what_was_measured_and_blames_no_case(conduct, acts, reference, kept):
+def test_a_tmpdir_that_fills_keeps_what_was_measured_and_blames_no_case(execute, acts, reference, kept):
     executor = FakeExecutor(acts, reference)
     with pytest.raises(MachineError, match="below TMPDIR"):
-        conduct(executor)
-    assert (executor.living, list(conduct.scratch.iterdir())) == ([], [])
-    (run,) = all_runs(conduct.results)
+        execute(executor)
+    assert (executor.living, list(execute.scratch.iterdir())) == ([], [])
+    (run,) = all_runs(execute.results)
     assert [record.status for record in run.read().records] == ["ok"] * kept
-    resumed(conduct)
+    resumed(execute)
 
 
 class WallClock(datetime):
@@ -139,25 +139,25 @@ class WallClock(datetime):
 
 
 @pytest.mark.parametrize("back", [timedelta(hours=1), timedelta(days=9000)])
-def test_a_clock_that_is_set_back_changes_nothing_that_was_measured(conduct, monkeypatch, back):
+def test_a_clock_that_is_set_back_changes_nothing_that_was_measured(execute, monkeypatch, back):
     for module in (session, case_state):
         monkeypatch.setattr(module, "datetime", WallClock)
     monkeypatch.setattr(WallClock, "at", WallClock.at)
-    usual = conduct(FakeExecutor())
+    usual = execute(FakeExecutor())
 
     def set_back(_):
         WallClock.at -= back
         return {}
 
-    again = conduct(FakeExecutor({"scatter": Act(seq={2048: Act(verbs={"check": set_back})})}))
-    assert [run.id for run in all_runs(conduct.results)] == [usual.folder.id, again.folder.id], "the newest"
+    again = execute(FakeExecutor({"scatter": Act(seq={2048: Act(verbs={"check": set_back})})}))
+    assert [run.id for run in all_runs(execute.results)] == [usual.folder.id, again.folder.id], "the newest"
     assert again.folder.read().problems == ()
     timings = [{r.case: r.timing for r in done.folder.read().records} for done in (usual, again)]
     assert timings[0] == timings[1]
     assert all(record.wall_s >= 0 for record in again.folder.read().records)
     assert again.folder.info["finished"] < again.folder.info["started"], "as the clock said"
-    after = conduct(FakeExecutor())
-    assert all_runs(conduct.results)[-1].id == after.folder.id
+    after = execute(FakeExecutor())
+    assert all_runs(execute.results)[-1].id == after.folder.id
 
 
 @pytest.fixture
@@ -179,5 +179,5 @@ def test_where_no_folder_takes_temporary_files_nothing_starts(temporary, monkeyp
 def test_a_tmpdir_that_is_removed_in_the_middle_is_a_sentence(temporary):
     with closing(Processes([], "cpu")) as processes:
         shutil.rmtree(temporary)
-        with pytest.raises(MachineError, match=f"below {temporary}/.* .No such file.*; .* set TMPDIR"):
+        with pytest.raises(MachineError, match=f"in {temporary}/.* .No such file.*; .* set TMPDIR"):
             processes.spawn(SimpleNamespace(framework="numpy"), 1 << 30)

@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.core.record import Record
 from harness.run.case.case_state import CaseState
 from tests.run import plans
-from tests.run.conftest import Conductor
+from tests.run.conftest import SessionFixture
 from tests.run.fakes import FakeExecutor
 
 FEW, MANY = 10, 60  # groups, of two cases each
@@ -49,7 +49,7 @@ def conducted(home, monkeypatch, groups):
         patch.setattr(os, "open", opening)
         patch.setattr(os, "replace", replacing)
         schedule = plans.schedule(seqs=range(1, 1 + groups))
-        done = Conductor(home, monkeypatch)(executor, schedule)
+        done = SessionFixture(home, monkeypatch)(executor, schedule)
     assert len(done.records) == 2 * groups
     return counts, executor.lives
 

@@ -20,7 +20,7 @@ FEW = (1.0, 1.1, 0.9)
 REASONS = {
     "oom": "killed at its limit",
     "skipped": "predicted 9 s a call; the budget is 2 s: raise --budget",
-    "timeout": "no answer within 60 s",
+    "timeout": "no reply within 60 s",
     "unsupported": "needs more rows",
 }
 

@@ -1,4 +1,4 @@
-"""The whole of `conduct`, with fakes where it would start processes or look at this machine."""
+"""The whole of `execute`, with fakes where it would start processes or look at this machine."""
 
 from functools import partial
 
@@ -8,15 +8,15 @@ from harness.run import session
 from harness.run.group import sampling
 from harness.run.group.run_context import RunContext
 from harness.run.machine import lock
-from harness.run.session import STAGES_ALONE, Request
+from harness.run.session import STAGES_ONLY, Request
 from tests.run import plans
 from tests.run.fakes import Heard, Killed
 
 FACTS = {"device": "cpu", "cpu": "EPYC", "threads": 1, "versions": {"jax": "0.10.2"}}
 
 
-class Conductor:
-    """Calls `conduct` as the command line does; every call is a new process of the runner."""
+class SessionFixture:
+    """Calls `execute` as the command line does; every call is a new process of the runner."""
 
     def __init__(self, home, monkeypatch, scratch="scratch"):
         self.home = self.locks = home
@@ -27,7 +27,7 @@ class Conductor:
         self.heard = Heard()
 
     def __call__(
-        self, executor, schedule=None, *, resume=False, depth="run", facts=FACTS, extras=STAGES_ALONE
+        self, executor, schedule=None, *, resume=False, depth="run", facts=FACTS, extras=STAGES_ONLY
     ):
         executor.folder = self.scratch
 
@@ -49,7 +49,7 @@ class Conductor:
         asked = schedule or plans.schedule(), plans.catalog()
         command = ["seqsweep", "run"]
         request = Request(*asked, self.results, command, depth, resume, extras=extras)
-        return session.conduct(request, self.heard)
+        return session.execute(request, self.heard)
 
     def until_killed(self, executor, schedule=None):
         with pytest.raises(Killed):
@@ -85,5 +85,5 @@ def _undisturbed(monkeypatch):
 
 
 @pytest.fixture
-def conduct(tmp_path, monkeypatch):
-    return Conductor(tmp_path, monkeypatch)
+def execute(tmp_path, monkeypatch):
+    return SessionFixture(tmp_path, monkeypatch)

@@ -31,18 +31,18 @@ def test_a_machine_in_order(examine_machine):
     assert findings["torch"].says == "2.13.0"
     assert findings["libtpu"].state == "optional"
     assert findings["libtpu"].remedy == "pip install libtpu"
-    assert findings["triton"].says == "not installed; it gives kernels in Triton"
+    assert findings["triton"].says == "not installed; needed for kernels in Triton"
     assert findings["cuda"].state == "optional"
     lacking = examine_machine(installed={})["jaxlib"]
     assert (lacking.state, lacking.remedy) == ("optional", "pip install 'seqsweep[jax]'")
-    assert lacking.says == "not installed; it gives the implementations in it"
+    assert lacking.says == "not installed; needed for the implementations that use it"
 
 
 @pytest.mark.parametrize(
     ("what", "changed", "says", "remedy"),
     [
         ("memory", {"environment": {"available_bytes": 0, "load": [0.1]}}, "available now 0 B", "--memory"),
-        ("load", {"environment": {"available_bytes": 2**50, "load": [3.0]}}, "load average 3.0", "end it"),
+        ("load", {"environment": {"available_bytes": 2**50, "load": [3.0]}}, "load average 3.0", "end other"),
         (
             "governor",
             {"fingerprint": {"cpu": "EPYC", "cores": 2, "governor": "powersave"}},

@@ -47,31 +47,31 @@ def fingerprints_by_device(records):
     return {(record.device, record.fingerprint) for record in records}
 
 
-def test_each_record_has_the_fingerprint_of_its_device(conduct):
-    both = conduct(FakeExecutor(), on_both(), facts=facts_of)
+def test_each_record_has_the_fingerprint_of_its_device(execute):
+    both = execute(FakeExecutor(), on_both(), facts=facts_of)
     expected = {(device, fingerprint_id(facts_of(device))) for device in ("cpu", "cuda")}
     assert fingerprints_by_device(both.records) == expected
     assert {r.device for r in both.records if r.status == "unsupported"} == {"cuda"}
     assert {facts["device"] for facts in both.folder.fingerprints().values()} == {"cpu", "cuda"}
 
 
-def test_resume_compares_each_record_with_its_device(conduct):
-    stopped = conduct(FakeExecutor(stop=(60, KeyboardInterrupt())), on_both(), facts=facts_of)
+def test_resume_compares_each_record_with_its_device(execute):
+    stopped = execute(FakeExecutor(stop=(60, KeyboardInterrupt())), on_both(), facts=facts_of)
     assert stopped.interrupted
-    again = conduct(FakeExecutor(), on_both(), facts=facts_of, resume=True)
+    again = execute(FakeExecutor(), on_both(), facts=facts_of, resume=True)
     assert not again.interrupted
     assert len(fingerprints_by_device(again.records)) == 2
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_resume_says_what_differs_of_the_device_that_differs(conduct, device):
-    conduct(FakeExecutor(), on_both(), facts=facts_of)
+def test_resume_says_what_differs_of_the_device_that_differs(execute, device):
+    execute(FakeExecutor(), on_both(), facts=facts_of)
 
     def changed(on):
         return {**facts_of(on), **({"kernel": "7"} if on == device else {})}
 
     with pytest.raises(UsageError, match=r"this machine differs in kernel \(None then, 7 now\)"):
-        conduct(FakeExecutor(), on_both(), facts=changed, resume=True)
+        execute(FakeExecutor(), on_both(), facts=changed, resume=True)
 
 
 def test_only_groups_of_the_gpu_have_its_memory(tmp_path):

@@ -25,42 +25,42 @@ def sampled_lengths(executor):
     return {seq for _, seq, verb, _ in executor.asked if verb == "sample"}
 
 
-def check_whole(conduct, done, first, second):
+def check_whole(execute, done, first, second):
     records = done.folder.read()
     assert records.problems == ()
     assert {record.key[:2] for record in records.records} == CASES
     assert {record.status for record in records.records} == {"ok"}
-    assert len(conduct.lines()) == len(CASES)
+    assert len(execute.lines()) == len(CASES)
     assert {record.timing.stopped for record in records.records if record.timing} == {"interval"}
     assert {record.key for record in done.records} == {record.key for record in records.records}
     assert first is second or len(sampled_lengths(first) & sampled_lengths(second)) <= 1
     assert first.closed
     assert second.closed
     assert first.living == second.living == []
-    assert list(conduct.scratch.iterdir()) == []
+    assert list(execute.scratch.iterdir()) == []
     assert not done.interrupted
     assert done.folder.info["finished"]
 
 
-def check_resumed(conduct, first, acts=None):
+def check_resumed(execute, first, acts=None):
     """The executor of the run that was resumed, and is whole now."""
     second = FakeExecutor(acts)
-    check_whole(conduct, conduct(second, resume=True), first, second)
+    check_whole(execute, execute(second, resume=True), first, second)
     return second
 
 
-def test_an_uninterrupted_run(conduct):
+def test_an_uninterrupted_run(execute):
     executor = FakeExecutor()
-    done = conduct(executor)
+    done = execute(executor)
     assert len(executor.asked) == ASKS
     assert executor.asked[FIRST_SAMPLE - 1][2] == "sample"
-    check_whole(conduct, done, executor, executor)
+    check_whole(execute, done, executor, executor)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_ctrl_c_at_any_ask_then_resume(conduct, moment):
+def test_ctrl_c_at_any_ask_then_resume(execute, moment):
     first = FakeExecutor(stop=(moment, KeyboardInterrupt()))
-    stopped = conduct(first)
+    stopped = execute(first)
     before, within = divmod(moment - 1, IN_A_GROUP)
     assert stopped.interrupted
     assert stopped.folder.info["finished"] is None
@@ -69,38 +69,38 @@ def test_ctrl_c_at_any_ask_then_resume(conduct, moment):
     assert len(stopped.records) == 2 * before + 2, "the group that was stopped says so"
     started = [r for r in stopped.records if r.timing and r.timing.stopped == "interrupted"]
     assert within + 1 > FIRST_SAMPLE or not started
-    assert len(conduct.lines()) == len(stopped.records)
-    check_resumed(conduct, first)
+    assert len(execute.lines()) == len(stopped.records)
+    check_resumed(execute, first)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_sigkill_at_any_ask_then_resume(conduct, moment):
+def test_sigkill_at_any_ask_then_resume(execute, moment):
     first = FakeExecutor(stop=(moment, Killed()))
-    conduct.until_killed(first)
-    assert len(conduct.lines()) == 2 * ((moment - 1) // IN_A_GROUP)
-    check_resumed(conduct, first)
+    execute.until_killed(first)
+    assert len(execute.lines()) == 2 * ((moment - 1) // IN_A_GROUP)
+    check_resumed(execute, first)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_sigkill_while_a_group_is_written_then_resume(conduct, seed):
+def test_sigkill_while_a_group_is_written_then_resume(execute, seed):
     """The last append is cut at a random byte, as a kill in the middle of it leaves it."""
     dice = random.Random(seed)
     first = FakeExecutor(stop=(dice.randrange(1, 3) * IN_A_GROUP + 1, Killed()))
-    conduct.until_killed(first)
-    (path,) = conduct.results.glob("runs/*/records.jsonl")
+    execute.until_killed(first)
+    (path,) = execute.results.glob("runs/*/records.jsonl")
     written = path.read_bytes()
     begins = len(b"".join(written.splitlines(keepends=True)[:-2]))
     path.write_bytes(written[: dice.randrange(begins, len(written))])
-    again = check_resumed(conduct, first)
+    again = check_resumed(execute, first)
     assert len(sampled_lengths(first) & sampled_lengths(again)) == 1
 
 
-def test_the_records_of_an_interrupted_group_say_so(conduct):
+def test_the_records_of_an_interrupted_group_say_so(execute):
     slow = Act(seconds=0.3)
     executor = FakeExecutor(
         {"broadcast": slow, "scatter": slow}, stop=(FIRST_SAMPLE + 1, KeyboardInterrupt())
     )
-    one, other = conduct(executor).records
+    one, other = execute(executor).records
     sampled_lengths, waiting = (one, other) if one.timing else (other, one)
     assert sampled_lengths.timing
     assert (sampled_lengths.status, sampled_lengths.timing.stopped) == ("ok", "interrupted")
@@ -109,7 +109,7 @@ def test_the_records_of_an_interrupted_group_say_so(conduct):
     assert waiting.reason == NOT_REACHED
 
 
-def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch):
+def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(execute, monkeypatch):
     executor = FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt()))
     close = FakeWorker.close
     impatient = iter([True])
@@ -120,28 +120,28 @@ def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch)
         close(worker)
 
     monkeypatch.setattr(FakeWorker, "close", close_slowly)
-    assert conduct(executor).interrupted
+    assert execute(executor).interrupted
     assert executor.living == []
-    with device_lock("cpu", path=conduct.home / "cpu.lock"):
+    with device_lock("cpu", path=execute.home / "cpu.lock"):
         """It is free."""
-    check_resumed(conduct, executor)
+    check_resumed(execute, executor)
 
 
-def test_a_polite_kill_is_a_ctrl_c(conduct):
+def test_a_polite_kill_is_a_ctrl_c(execute):
     def terminate(_):
         os.kill(os.getpid(), signal.SIGTERM)
         return {}
 
     before = signal.getsignal(signal.SIGTERM)
-    done = conduct(FakeExecutor({"scatter": Act(verbs={"ready": terminate})}), schedule(seqs=(1024,)))
+    done = execute(FakeExecutor({"scatter": Act(verbs={"ready": terminate})}), schedule(seqs=(1024,)))
     assert done.interrupted
     assert len(done.records) == 2
     assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.parametrize("moment", range(1, 15, 3))
-def test_a_resumed_group_measured_alone_is_whole_again(conduct, moment):
+def test_a_resumed_group_measured_alone_is_whole_again(execute, moment):
     acts = {name: Act(planned=600 * 2**20) for name in ("broadcast", "scatter")}
     first = FakeExecutor(acts, stop=(FIRST_SAMPLE + moment, KeyboardInterrupt()))
-    conduct(first)
-    check_resumed(conduct, first, acts)
+    execute(first)
+    check_resumed(execute, first, acts)

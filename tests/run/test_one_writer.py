@@ -7,36 +7,36 @@ import pytest
 from harness.core import file_lock
 from harness.core.errors import MachineError
 from harness.store.runs import RunFolder
-from tests.run.conftest import Conductor
+from tests.run.conftest import SessionFixture
 from tests.run.fakes import Act, FakeExecutor, Killed
 
 
-def only_run(conduct):
-    (path,) = conduct.results.glob("runs/*")
+def only_run(execute):
+    (path,) = execute.results.glob("runs/*")
     return RunFolder(path)
 
 
-def test_a_second_resume_with_another_tmpdir_is_refused(conduct, monkeypatch):
-    conduct.until_killed(FakeExecutor(stop=(40, Killed())))
+def test_a_second_resume_with_another_tmpdir_is_refused(execute, monkeypatch):
+    execute.until_killed(FakeExecutor(stop=(40, Killed())))
     refusals = []
 
     def second(_):
-        other = Conductor(conduct.home, monkeypatch, scratch="other")
-        other.locks = conduct.home / "another TMPDIR"
+        other = SessionFixture(execute.home, monkeypatch, scratch="other")
+        other.locks = execute.home / "another TMPDIR"
         other.locks.mkdir(exist_ok=True)
         with pytest.raises(MachineError) as refused:
             other(FakeExecutor(), resume=True)
         refusals.append(refused.value)
         return {}
 
-    done = conduct(FakeExecutor({"scatter": Act(verbs={"ready": second})}), resume=True)
+    done = execute(FakeExecutor({"scatter": Act(verbs={"ready": second})}), resume=True)
     assert str(refusals[0]).startswith(f"run {done.folder.id} is being written by process ")
     assert '("seqsweep run") for ' in str(refusals[0])
     assert refusals[0].exit_code == 5
-    assert len(conduct.lines()) == len(done.folder.read().records) == 6
+    assert len(execute.lines()) == len(done.folder.read().records) == 6
 
 
-def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(conduct, monkeypatch):
+def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(execute, monkeypatch):
     flock = file_lock.fcntl.flock
 
     def no_locks(descriptor, operation):
@@ -45,9 +45,9 @@ def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(conduct, monkey
         flock(descriptor, operation)
 
     monkeypatch.setattr(file_lock.fcntl, "flock", no_locks)
-    done = conduct(FakeExecutor())
+    done = execute(FakeExecutor())
     assert len(done.records) == 6
-    (sentence,) = conduct.heard.messages()
+    (sentence,) = execute.heard.messages()
     assert sentence == (
         f"{done.folder.path / 'run.lock'} cannot be locked (Function not implemented): "
         "start no second run --resume of it"

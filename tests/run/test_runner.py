@@ -56,8 +56,8 @@ def test_a_fingerprint_is_of_the_device_and_the_threads_of_a_group(tmp_path):
 def again(**changed):
     """The same command, but for what is named here."""
 
-    def resume(conduct):
-        return conduct(FakeExecutor(), resume=True, **changed)
+    def resume(execute):
+        return execute(FakeExecutor(), resume=True, **changed)
 
     return resume
 
@@ -95,69 +95,69 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("difference", REFUSALS)
-def test_a_run_that_differs_is_refused_by_what_differs(conduct, difference):
-    conduct.until_killed(FakeExecutor(stop=(48, Killed())))
-    (folder,) = conduct.results.glob("runs/*")
+def test_a_run_that_differs_is_refused_by_what_differs(execute, difference):
+    execute.until_killed(FakeExecutor(stop=(48, Killed())))
+    (folder,) = execute.results.glob("runs/*")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(UsageError) as refused:
-        REFUSALS[difference](conduct)
+        REFUSALS[difference](execute)
     assert str(refused.value) == (
         f"--resume: run {folder.name} cannot be continued: {difference}; start a new one without --resume"
     )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before, "nothing was changed in it"
 
 
-def test_without_a_run_of_these_suites_there_is_nothing_to_resume(conduct):
-    conduct(FakeExecutor(), depth="check")
+def test_without_a_run_of_these_suites_there_is_nothing_to_resume(execute):
+    execute(FakeExecutor(), depth="check")
     with pytest.raises(UsageError, match=r"--resume: no run of mask is stored in .*results; start a new one"):
-        conduct(FakeExecutor(), resume=True)
+        execute(FakeExecutor(), resume=True)
 
 
-def test_a_newer_run_that_cannot_be_read_is_passed_over(conduct):
-    conduct.until_killed(FakeExecutor(stop=(38, Killed())))
-    (begun,) = conduct.results.glob("runs/*")
+def test_a_newer_run_that_cannot_be_read_is_passed_over(execute):
+    execute.until_killed(FakeExecutor(stop=(38, Killed())))
+    (begun,) = execute.results.glob("runs/*")
     newer = begun.with_name("99990101T000000Z-0000000")
     newer.mkdir()
     (newer / "records.jsonl").touch()
-    assert conduct(FakeExecutor(), resume=True).folder.id == begun.name
+    assert execute(FakeExecutor(), resume=True).folder.id == begun.name
 
 
-def test_a_complete_run_says_so_and_gives_its_records(conduct):
-    first = conduct(FakeExecutor())
+def test_a_complete_run_says_so_and_gives_its_records(execute):
+    first = execute(FakeExecutor())
     info, records = first.folder.info, first.records
     executor = FakeExecutor()
     executor.clock.tick = 1.0
-    second = conduct(executor, resume=True)
+    second = execute(executor, resume=True)
     assert executor.asked == []
     assert second.folder.id == first.folder.id
     assert second.records == records
     assert not second.interrupted
-    assert conduct.heard.messages() == [f"run {first.folder.id} is complete: nothing is left to measure"]
+    assert execute.heard.messages() == [f"run {first.folder.id} is complete: nothing is left to measure"]
     assert second.folder.info == info
 
 
-def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(conduct):
-    done = conduct(FakeExecutor())
+def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(execute):
+    done = execute(FakeExecutor())
     records = done.records
     done.folder.update_info(finished=None, overhead=None)
-    again = conduct(FakeExecutor(), resume=True)
+    again = execute(FakeExecutor(), resume=True)
     assert again.folder.info["finished"]
     assert again.records == records
 
 
-def test_resuming_says_how_much_is_left(conduct):
-    first = conduct(FakeExecutor(stop=(38, KeyboardInterrupt())))
-    conduct(FakeExecutor(), resume=True)
-    assert conduct.heard.messages() == [
-        f"continuing run {first.folder.id}: 2 cases are there, 2 groups to go"
+def test_resuming_says_how_much_is_left(execute):
+    first = execute(FakeExecutor(stop=(38, KeyboardInterrupt())))
+    execute(FakeExecutor(), resume=True)
+    assert execute.heard.messages() == [
+        f"continuing run {first.folder.id}: 2 cases are finished, 2 groups remain"
     ]
-    assert [event[1] for event in conduct.heard.events if event[0] == "started"] == [1, 2]
+    assert [event[1] for event in execute.heard.events if event[0] == "started"] == [1, 2]
 
 
-def test_the_overhead_of_two_sittings_adds_up(conduct):
-    before = conduct(FakeExecutor(stop=(38, KeyboardInterrupt()))).folder.info["overhead"]
+def test_the_overhead_of_two_sittings_adds_up(execute):
+    before = execute(FakeExecutor(stop=(38, KeyboardInterrupt()))).folder.info["overhead"]
     executor = FakeExecutor()
-    second = conduct(executor, resume=True)
+    second = execute(executor, resume=True)
     total = second.folder.info["overhead"]
     assert total["wall_s"] == pytest.approx(before["wall_s"] + executor.clock.now, abs=2e-3)
     assert total["work_s"] == pytest.approx(
@@ -169,15 +169,15 @@ def test_the_overhead_of_two_sittings_adds_up(conduct):
     assert second.folder.info["overhead"] == total
 
 
-def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct):
+def test_a_resumed_run_predicts_and_infers_from_what_is_stored(execute):
     slow = Act(seconds=lambda seq: 0.6 * (seq / 1024) ** 2)
     starved = Act(seq={2048: Act(verbs={"check": Ended("oom", "it took too much; raise --memory")})})
     doomed = Act(seq={4096: Act(verbs={"prepare": Killed()})})
     names = ("broadcast", "scatter", "threshold")
     acts = {"broadcast": slow, "scatter": starved}
-    conduct.until_killed(FakeExecutor({**acts, "threshold": doomed}), schedule(names))
-    assert len(conduct.lines()) == 6
-    done = conduct(FakeExecutor(acts), schedule(names), resume=True)
+    execute.until_killed(FakeExecutor({**acts, "threshold": doomed}), schedule(names))
+    assert len(execute.lines()) == 6
+    done = execute(FakeExecutor(acts), schedule(names), resume=True)
     reasons = {record.case: record.reason or "" for record in done.records}
     assert "predicted 9.6 s a call" in reasons[case("broadcast", 4096).id]
     assert "inferred from the oom at seq 2Ki" in reasons[case("scatter", 4096).id]
@@ -185,52 +185,52 @@ def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct):
 
 
 @pytest.mark.parametrize("compiling", [True, False])
-def test_a_resumed_run_knows_whether_compiling_failed_or_running(conduct, compiling):
+def test_a_resumed_run_knows_whether_compiling_failed_or_running(execute, compiling):
     verb = "prepare" if compiling else "check"
     hung = Act(seq={1024: Act(verbs={verb: Ended("timeout", "no answer; raise --timeout")})})
     doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
-    conduct.until_killed(FakeExecutor({"broadcast": doomed, "scatter": hung}))
+    execute.until_killed(FakeExecutor({"broadcast": doomed, "scatter": hung}))
     executor = FakeExecutor({"scatter": hung})
-    done = conduct(executor, resume=True)
+    done = execute(executor, resume=True)
     reasons = {record.case: record.reason or "" for record in done.records}
     assert ("of compiling" in reasons[case("scatter", 4096).id]) is compiling
     assert ("prepare" in executor.verbs("scatter")) is not compiling
 
 
-def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct):
+def test_a_plan_too_large_says_nothing_about_larger_lengths(execute):
     """A larger length may be tiled; its own plan is asked for, resumed or not."""
     huge = Act(seq={1024: Act(planned=2000 * 2**20)})
     doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
-    conduct.until_killed(FakeExecutor({"broadcast": doomed, "scatter": huge}))
-    done = conduct(FakeExecutor({"scatter": huge}), resume=True)
+    execute.until_killed(FakeExecutor({"broadcast": doomed, "scatter": huge}))
+    done = execute(FakeExecutor({"scatter": huge}), resume=True)
     statuses = {record.case: record.status for record in done.records}
     assert [statuses[case("scatter", seq).id] for seq in (1024, 2048, 4096)] == ["oom", "ok", "ok"]
 
 
 @pytest.mark.parametrize("seqs", [(1024,), ()])
-def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct, seqs):
+def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(execute, seqs):
     whole = schedule(seqs=seqs, skips=(("threshold", 1024),))
-    conduct(FakeExecutor(stop=(5, KeyboardInterrupt())), whole)
-    done = conduct(FakeExecutor(), whole, resume=True)
-    assert len(conduct.lines()) == 1 + 2 * len(seqs)
+    execute(FakeExecutor(stop=(5, KeyboardInterrupt())), whole)
+    done = execute(FakeExecutor(), whole, resume=True)
+    assert len(execute.lines()) == 1 + 2 * len(seqs)
     (skipped,) = (record for record in done.records if record.status == "unsupported")
     assert skipped.reason == "mask has no such mode; use another"
 
 
-def test_one_benchmark_per_device(conduct):
+def test_one_benchmark_per_device(execute):
     def second(_):
-        with pytest.raises(MachineError, match=r'device cpu is held by process \d+ \("seqsweep run"\)'):
-            conduct(FakeExecutor())
+        with pytest.raises(MachineError, match=r'device cpu is in use by process \d+ \("seqsweep run"\)'):
+            execute(FakeExecutor())
         return {}
 
     executor = FakeExecutor({"scatter": Act(verbs={"ready": second})})
-    assert conduct(executor, schedule(seqs=(1024,))).records
+    assert execute(executor, schedule(seqs=(1024,))).records
 
 
-def test_check_judges_needs_no_lock_and_times_nothing(conduct):
+def test_check_judges_needs_no_lock_and_times_nothing(execute):
     executor = FakeExecutor()
-    done = conduct(executor, depth="check")
-    assert not (conduct.home / "cpu.lock").exists()
+    done = execute(executor, depth="check")
+    assert not (execute.home / "cpu.lock").exists()
     assert executor.turns() == []
     assert all(one.correctness.passed and one.timing is None for one in done.records)
 

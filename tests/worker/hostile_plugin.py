@@ -9,8 +9,8 @@ from impls.topk.family import TopkWorkload
 
 OUTCOMES = {
     "behaves": ("ok", ""),
-    "hangs": ("timeout", "no answer within"),
-    "stops_itself": ("timeout", "no answer within"),
+    "hangs": ("timeout", "no reply within"),
+    "stops_itself": ("timeout", "no reply within"),
     "devours": ("oom", "Unable to allocate"),
     "pretends": ("oom", "the result has 1024 TiB"),
     "aborts": ("crashed", "SIGABRT"),
@@ -18,8 +18,8 @@ OUTCOMES = {
     "raises": ("crashed", "RuntimeError: no such luck (hostile_plugin.py:"),
     "closes_descriptors": ("crashed", ""),
     "misplaces_itself": ("crashed", "SideError: I am the other side"),
-    "answers_nan": ("crashed", 'it answered "sample" in another form than is agreed (a figure is nan)'),
-    "announces_compilations": ("timeout", "no answer within"),
+    "answers_nan": ("crashed", 'it replied to "sample" in an invalid form (a figure is nan)'),
+    "announces_compilations": ("timeout", "no reply within"),
 }
 # Right, but they meddle with what their process shares with others or with itself.
 MEDDLING = ("changes_group", "leaks", "leaves_a_child", "turns_the_clock", "rearranges")

@@ -105,7 +105,7 @@ def test_a_result_that_finds_no_space_is_the_machines_fault(topk):
     assert str(caught.value).startswith(
         f"{topk.folder} (below TMPDIR) has no space for 4.39 KiB of arrays (File too large,"
     )
-    assert str(caught.value).endswith("; free space there, or set TMPDIR, and go on with run --resume")
+    assert str(caught.value).endswith("; free space there, or set TMPDIR, and continue with run --resume")
     assert set(topk.folder.iterdir()) == before
 
 

@@ -18,7 +18,7 @@ from harness.gate.timed.paired_case import BOTH, GateContext, PairedCase
 from harness.gate.timed.processes import SideProcess
 from harness.gate.timed.sampling import PairSampler
 from harness.run.case.case_state import CaseState
-from harness.run.group.compilation import compile_case, exhaust_in_threads
+from harness.run.group.compilation import compile_case, run_concurrently
 from harness.run.group.group_context import SETS
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended
@@ -128,7 +128,7 @@ class Pair:
                     ended[side] = paired
 
         works = [map(partial(compile_on, side), paired_cases) for side in BOTH]
-        exhaust_in_threads(works, self._kill)
+        run_concurrently(works, self._kill)
         for side in sorted(ended, key=BOTH.index):
             self.shared.check_process(ended[side], ended[side].sides[side])
         for paired in paired_cases:

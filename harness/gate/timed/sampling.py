@@ -38,14 +38,14 @@ class PairSampler:
         checked = {
             paired.id: secrets.randbelow(paired.rounds)
             for paired in paired_cases
-            if not (paired.verified_again or paired.candidate.call.is_judged_once)
+            if not (paired.verified_again or paired.candidate.call.is_verified_once)
         }
         for round_ in range(max((paired.rounds for paired in paired_cases), default=0)):
             for paired in paired_cases:
                 if paired.living and round_ < paired.rounds:
                     self._round(paired, readings)
                 if paired.living and round_ == checked.get(paired.id):
-                    self._check_under_clock(paired, "fresh0")
+                    self._check_timed_call(paired, "fresh0")
         for paired in paired_cases:
             if paired.living and not paired.verified_again:
                 self._verify_again(paired, readings)
@@ -95,7 +95,7 @@ class PairSampler:
 
     def _verify_again(self, paired: PairedCase, readings: Readings) -> None:
         """Verify a last call of both sides under the clock, and that neither memoizes its answers."""
-        self._check_under_clock(paired, "fresh1")
+        self._check_timed_call(paired, "fresh1")
         verifier = self.shared.verifier(paired.context)
         for side, state in paired.sides.items():
             if state.living:
@@ -107,11 +107,11 @@ class PairSampler:
         paired.verified_again = True
         paired.resolve()
 
-    def _check_under_clock(self, paired: PairedCase, name: str) -> None:
+    def _check_timed_call(self, paired: PairedCase, name: str) -> None:
         verifier = self.shared.verifier(paired.context)
         for state in paired.sides.values():
             if paired.living and state.living:
-                verifier.check_under_clock(state, name, 1 if state.call.is_long else READINGS)
+                verifier.check_timed_call(state, name, 1 if state.call.is_long else READINGS)
                 self.shared.check_process(paired, state)
         paired.resolve()
 

@@ -1,4 +1,4 @@
 """The state of one case while its group runs: the results of compiling, verifying and sampling it.
 
-Each stage leaves a frozen value in `case_state`; only its `samples` are mutable.
+Each stage stores a frozen value in `case_state`; only its `samples` are mutable.
 """

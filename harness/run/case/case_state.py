@@ -19,13 +19,13 @@ from harness.run.case.samples import NOT_CALLED, ONE_BY_ONE, KnownCall, Samples,
 from harness.run.processes.executor import Worker
 from harness.run.processes.output_log import MORE_MEMORY
 
-NEAR_LIMIT = 0.85  # of the limit: allocators and frameworks take memory that is not in the plan
+NEAR_LIMIT = 0.85  # of the limit: allocators and frameworks use memory that is not in the plan
 NOT_COMPILED = "the case ended before it was compiled"
 
 
 @dataclass(frozen=True)
 class CompiledPlan:
-    """`expected`: the case is declared to be incorrect, for the reason `expectation`."""
+    """What compiling found. `expected`: the case is marked as incorrect, for the reason `expectation`."""
 
     framework: str
     static: Static
@@ -42,7 +42,7 @@ class CompiledPlan:
         return replace(plan, static=replace(plan.static, fits=plan.fits(limit_bytes)))
 
     def fits(self, limit_bytes: int) -> bool | None:
-        """Whether the plan fits; without one, False if the inputs alone do not, else None (unknown)."""
+        """Whether the plan fits; without a plan, False if the inputs do not fit, else None (unknown)."""
         if self.static.planned_bytes is not None:
             return self.static.planned_bytes <= limit_bytes
         return False if self.input_bytes > limit_bytes else None
@@ -54,7 +54,7 @@ class CompiledPlan:
         return f"{self._needs()}; the limit is {format_bytes(limit_bytes)}: {MORE_MEMORY}"
 
     def needs_bytes(self, sets: int) -> int:
-        """Memory for the call and `sets` sets of inputs; without a plan, the inputs alone.
+        """Memory for the call and `sets` sets of inputs; without a plan, only for the inputs.
 
         In a backward mode each further set also needs its residuals, which are the plan's arguments.
         """
@@ -62,26 +62,26 @@ class CompiledPlan:
         return (self.static.planned_bytes or self.input_bytes) + (sets - 1) * further
 
     def is_near_limit(self, limit_bytes: int, sets: int) -> bool:
-        """Whether the call and so many sets of inputs come close to the limit."""
+        """Whether the call and `sets` sets of inputs come close to the limit."""
         return self.needs_bytes(sets) > NEAR_LIMIT * limit_bytes
 
     def why_died(self, died_of: str, limit_bytes: int, sets: int) -> str | None:
-        """Why a process died, if its memory is near the limit; None where memory does not explain it.
+        """Why a process died, if its memory is near the limit; None if memory does not explain it.
 
-        An allocation that fails inside a library ends the process however that library does it: by a
-        signal or an exit code, without a word about memory.
+        If an allocation fails inside a library, that library may end the process by a signal or an exit
+        code that does not mention memory.
         """
         if not self.is_near_limit(limit_bytes, sets):
             return None
         further = self.needs_bytes(sets) - self.needs_bytes(1)
-        more = f" and {format_bytes(further)} of further inputs" if further else ""
+        more = f" and {format_bytes(further)} for further inputs" if further else ""
         near = f"{self._needs()}{more}, near the limit of {format_bytes(limit_bytes)}"
-        return f"{near}, and it died ({died_of}): {MORE_MEMORY}"
+        return f"{near}, and its process died ({died_of}): {MORE_MEMORY}"
 
     def _needs(self) -> str:
-        """`the compiler plans 900 MiB`, or what its inputs take where nothing is planned."""
+        """`the compiler plans 900 MiB`, or the size of its inputs if nothing is planned."""
         if self.static.planned_bytes is None:
-            return f"its inputs alone take {format_bytes(self.input_bytes)}"
+            return f"its inputs take {format_bytes(self.input_bytes)}"
         planner = traits_of(self.framework).planner
         return f"the {planner} plans {format_bytes(self.static.planned_bytes)}"
 
@@ -91,11 +91,11 @@ NOT_REACHED = "the run was interrupted before its first sample; go on with run -
 
 @dataclass
 class CaseState:
-    """A case with its process, how it was settled, and the results of its stages.
+    """A case with its process, its outcome, and the results of its stages.
 
-    Compiling sets `plan`; verifying `call`, `correctness` and `checks`; preparing to sample `setup`. These
-    are frozen; only `samples` is mutable. `within` is the folder that its module must lie in; `crash_file` is
-    a path in the run's folder.
+    Compiling sets `plan`; verifying sets `call`, `correctness` and `checks`; preparing to sample sets
+    `setup`. These are frozen; only `samples` is mutable. `within` is the folder that must contain its
+    module; `crash_file` is a path in the run's folder.
     """
 
     case: Case
@@ -118,7 +118,7 @@ class CaseState:
     setup: SamplingSetup = ONE_BY_ONE
     samples: Samples = field(default_factory=Samples)
     kernels_run: tuple[tuple[str, int], ...] = ()  # of one call in order, with their counts
-    kernels_unknown: str = ""  # why there are none, if one was profiled
+    kernels_unknown: str = ""  # why the kernels of a profiled call are unknown
     profile: Profile | None = None
 
     def __post_init__(self) -> None:
@@ -130,7 +130,7 @@ class CaseState:
 
     @property
     def is_interpreted(self) -> bool:
-        """Whether its kernels are interpreted on this device: results can be verified, times mean nothing."""
+        """Whether its kernels are interpreted on this device: results can be verified, but not timed."""
         return self.case.device in traits_of(self.info.framework).interpreted_on
 
     @property
@@ -142,7 +142,7 @@ class CaseState:
         self.samples.warnings += sentences
 
     def settle(self, status: str, reason: str | None = None, remedy: str = "") -> None:
-        """Decide the outcome, unless it is decided, and end its process."""
+        """Set the outcome, unless it is already set, and end its process."""
         if self.status is None:
             self.reason, self.status = reason, status
             self.remedy = None if status == "ok" else remedy or BY_STATUS.get(status, "")
@@ -163,9 +163,9 @@ class CaseState:
 
     def cut_short(self) -> None:
         """Settle an interrupted case (Ctrl-C), with its samples so far."""
-        if self.samples.readings:
+        if self.samples.timed:
             self.samples.stopped = "interrupted"
-            self.warn("stopped before an answer under the clock was judged")
+            self.warn("stopped before the result of a timed call was verified")
             self.settle("ok")
         else:
             self.settle("skipped", NOT_REACHED)

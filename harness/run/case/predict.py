@@ -11,7 +11,7 @@ from harness.core.case import Case
 from harness.core.units import format_count, format_seconds
 
 STEEPEST = 3.0  # a steeper growth between two lengths is noise, or the edge of a cache
-STEPS = 2  # the steepest of so many latest steps between lengths gives the growth
+STEPS = 2  # the number of latest steps between lengths; the steepest of them gives the growth
 
 
 class PredictedCall(NamedTuple):
@@ -22,7 +22,7 @@ class PredictedCall(NamedTuple):
 
 
 class CallPredictor:
-    """Call times by series and length, and the lengths at which a series failed (oom, timeout)."""
+    """Predicts call times from those by series and length, and failures (oom, timeout) from shorter ones."""
 
     def __init__(self) -> None:
         self.calls: dict[str, dict[int, float]] = defaultdict(dict)
@@ -34,7 +34,7 @@ class CallPredictor:
             self.calls[case.series][case.seq] = seconds
 
     def record_failure(self, case: Case, status: str, *, compiling: bool = False) -> None:
-        """Record an oom or timeout: larger lengths of the series are not run, or not even compiled."""
+        """Record an oom or timeout: longer lengths of the series are not run, or not compiled."""
         earlier = self.failures.get((case.series, compiling))
         if earlier is None or case.seq < earlier[0]:
             self.failures[case.series, compiling] = (case.seq, status)
@@ -45,7 +45,7 @@ class CallPredictor:
         if earlier is None or case.seq <= earlier[0]:
             return None
         what = f"{earlier[1]} of compiling" if compiling else earlier[1]
-        return f"inferred from the {what} at seq {format_count(earlier[0])}; --seq {case.seq} alone tries it"
+        return f"inferred from the {what} at seq {format_count(earlier[0])}; to try it: --seq {case.seq} only"
 
     def predict(self, case: Case) -> PredictedCall | None:
         """The predicted time of one call, extrapolated from the longest shorter length; None without two.

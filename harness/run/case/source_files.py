@@ -1,4 +1,4 @@
-"""Source files of implementations, watched for edits during a run: records name the hash from its start."""
+"""Source files of implementations, checked for edits during a run: records name the hash at its start."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -24,6 +24,6 @@ class SourceFiles:
         """Why a new process would run another source than the record names; None if it would not."""
         for path in self.files.get(implementation, ()):
             if has_changed(path):
-                why = "has changed since the run began, and its record would name what it was"
+                why = "has changed since the run started, so its record would name the old source"
                 return f"{path} {why}; run it again"
         return None

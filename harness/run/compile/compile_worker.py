@@ -1,4 +1,4 @@
-"""Compile worker: one compilation at a time, in a fork per case for the host, else in a reused process."""
+"""Compile worker: compiles one case at a time, in a fork for the host, else in a reused process."""
 
 from dataclasses import replace
 
@@ -15,10 +15,10 @@ from harness.sweep.settings import Settings
 
 TRACE_SECONDS = 30.0  # a trace over fake tensors that takes longer is abandoned
 TURNS = 5  # a compiler's timeout, in timeouts of a call: f32 products for a TPU take half a minute
-COMPILER_BYTES = 4 << 30  # a compiler, or a trace, that takes more is killed
-LASTING_BYTES = 5 << 28  # a compiler process that holds more between cases is replaced
+COMPILER_BYTES = 4 << 30  # a compiler, or a trace, that uses more memory is killed
+LASTING_BYTES = 5 << 28  # a compiler process that uses more memory between cases is replaced
 WORKER_BYTES = COMPILER_BYTES + 2 * LASTING_BYTES  # of the working process and the idle ones
-FULL = f"compiling it takes more than {format_bytes(COMPILER_BYTES)} of this machine; shorten the sequence"
+FULL = f"compiling takes more than {format_bytes(COMPILER_BYTES)} of memory; shorten the sequence"
 OWN = "impls."  # importing these modules is known not to affect other cases
 
 
@@ -46,7 +46,7 @@ class CompileWorker:
         info = self.catalog.implementation(request.case.implementation)
         kind = target(request.target).kind
         if kind != HOST and not traits_of(info.framework).cross_compiler:
-            why = f"{info.framework} has no compiler for {request.target}; its figures are the host's"
+            why = f"{info.framework} cannot compile for {request.target}; use --target host"
             return CompileResult.failed("unsupported", why)
         try:
             if kind == HOST:
@@ -70,10 +70,10 @@ class CompileWorker:
             worker.close()
 
     def _compile_for_target(self, request: CompileRequest, settings: Settings, kind: str) -> CompileResult:
-        """Compile in an idle process, and once more in a fresh one if that fails.
+        """Compile in an idle process, and retry in a fresh one if that fails.
 
-        The retry is needed because earlier cases may have caused the failure. A plugin gets a process of its
-        own, because importing it may change what is compiled afterwards.
+        The retry is needed because earlier cases may have caused the failure. A plugin gets its own process,
+        because importing it may change what is compiled afterwards.
         """
         info = self.catalog.implementation(request.case.implementation)
         builtin, place = info.module.startswith(OWN), (info.framework, kind)
@@ -90,12 +90,12 @@ class CompileWorker:
     def _compile_in(
         self, worker: Process, request: CompileRequest, settings: Settings, reuse_for: tuple[str, str] | None
     ) -> CompileResult:
-        """Compile in a process, kept idle for `reuse_for` (framework, kind of target) unless it is spent."""
+        """Compile in a process, and keep it idle for `reuse_for` (framework, kind of target) if reusable."""
         self.working, reusable = worker, False
         try:
             job = self._job(request, settings, "target")
-            asked = {"job": job.to_json(), "name": request.target, **request.extras}
-            answer = worker.ask("compile", TURNS * settings.timeout_s, **asked)
+            arguments = {"job": job.to_json(), "name": request.target, **request.extras}
+            answer = worker.ask("compile", TURNS * settings.timeout_s, **arguments)
             reusable = answer["resident_bytes"] < LASTING_BYTES and not answer["spent"]
         except Unsupported:
             reusable = True

@@ -1,4 +1,4 @@
-"""The largest length that fits each target (`--max-seq`): doubled until one does not, then bisected."""
+"""The largest length that fits each target (`--max-seq`), found by doubling and then bisection."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -45,10 +45,9 @@ class MaxSeqSearch:
         return requests
 
     def fits(self) -> list[dict[str, Any]]:
-        """For run.json, one per suite, implementation and target, in the order of the schedule.
+        """The results for run.json, one per suite, implementation and target, in the schedule's order.
 
-        `seq` is the largest length that fits, `beyond` the smallest that does not; `reason` says why one of
-        them is None.
+        `seq` is the largest length that fits, `beyond` the smallest that does not. `reason` explains a None.
         """
         return [
             {
@@ -68,7 +67,7 @@ class MaxSeqSearch:
 
 
 def _longest_of_models(schedule: Schedule) -> dict[str, int]:
-    """Series → the longest context of its models, in its own tokens; only series that have a model."""
+    """The longest context of the models of each series, in the series' tokens; only series with a model."""
     longest: dict[str, int] = {}
     for suite in schedule.suites:
         series = {case.id: case.series for case in suite.cases}
@@ -87,11 +86,11 @@ def at_length(case: Case, length: int) -> Case:
 
 @dataclass
 class LengthSearch:
-    """The bisection of one series: `record` takes a result, `next_length` gives the next try, or None.
+    """The bisection of one series: `record` takes a result; `next_length` is the next one to try, or None.
 
-    `seq` is the largest length known to fit and `beyond` the smallest known not to; lengths between powers
-    of two are multiples of a sixteenth of the lower one. `reason` says why one of them is None. No length
-    beyond `longest` is tried.
+    `seq` is the largest length known to fit, `beyond` the smallest known not to fit; `reason` explains a
+    None. Lengths between powers of two are multiples of a sixteenth of the lower power. The search ends at
+    `longest`.
     """
 
     seq: int | None = None

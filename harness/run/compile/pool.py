@@ -1,4 +1,4 @@
-"""A pool of compile workers, one per core: results come from the cache, keyed by all that they depend on."""
+"""A pool of compile workers, one per core, with a cache of results keyed by everything they depend on."""
 
 import dataclasses
 import os
@@ -32,15 +32,15 @@ from harness.store import json_file
 from harness.store.atomic import write_files
 from harness.sweep.settings import Settings
 
-# Variables that change what is compiled begin with these.
+# Prefixes of environment variables that change what is compiled.
 FLAGS = ("CUDA_", "JAX_", "LIBTPU_", "NVIDIA_", "TORCH_", "TPU_", "TRITON_", "XLA_")
 LAYERS = ("core", "catalog", "cubin", "xla", "worker")  # of the harness, whose code produces the figures
 
 
 def cache_key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:
-    """The key as plain data: code, case, target, packages, flags; for the host its processor too.
+    """The key as plain data: code, case, target, packages, flags; for the host also its processor.
 
-    Kernels that XLA does not compile are keyed by compute capability: their machine code depends on no more.
+    Kernels that XLA does not compile are keyed by compute capability, which determines their machine code.
     """
     info = catalog.implementation(request.case.implementation)
     target_ = target(request.target)
@@ -68,7 +68,7 @@ def _reader() -> str:
 
 @cache
 def _packages() -> str:
-    """A hash of every installed distribution's version, because a compiler consists of many."""
+    """A hash of every installed distribution's version, because a compiler consists of many packages."""
     versions = {(package.name or "", package.version or "") for package in distributions()}
     return _hash(f"{platform.python_version()} {sorted(versions)}")
 
@@ -89,8 +89,8 @@ def _hash(text: str) -> str:
 
 
 def _read_cached(path: Path) -> CompileResult | None:
-    """The result that a file keeps, whose name is the digest of its key; None where there is none."""
-    with suppress(OSError, ValueError, TypeError):  # it is torn, or another version wrote it
+    """The result in a cache file, named after the digest of its key; None without a readable file."""
+    with suppress(OSError, ValueError, TypeError):  # it is incomplete, or another version wrote it
         return CompileResult.from_json(json_file.read(path))
     return None
 
@@ -99,7 +99,7 @@ WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
 
 def workers_of(catalog: Catalog, processes: Processes) -> list[CompileWorker]:
-    """Compile workers of these processes, one per core where memory allows."""
+    """Compile workers that use these processes, one per core, or fewer if memory is short."""
     count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
     return [CompileWorker(catalog, processes, core) for core in range(count)]
 
@@ -107,7 +107,7 @@ def workers_of(catalog: Catalog, processes: Processes) -> list[CompileWorker]:
 class Pool:
     """Compile workers, which start with the first request.
 
-    Without `results` nothing is cached: a key covers this environment alone, not that of other workers.
+    Without `results` nothing is cached: a key covers only this environment, not that of other workers.
     """
 
     def __init__(self, catalog: Catalog, results: Path | None, workers: Sequence[CompileWorker] = ()) -> None:
@@ -118,9 +118,9 @@ class Pool:
         self.idle = list(self.workers)
         self.threads = ThreadPoolExecutor(len(self.workers))
         self.pending: dict[Future[CompileResult], str] = {}  # → its key
-        self.asked: dict[str, list[tuple[CompileRequest, Settings]]] = {}  # by key, each compiled once
+        self.requests: dict[str, list[tuple[CompileRequest, Settings]]] = {}  # by key, each compiled once
         self.results: list[tuple[CompileRequest, CompileResult]] = []
-        self.open_requests = 0  # without a result that was taken
+        self.open_requests = 0  # requests without a result from `next_result`
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.busy_s = 0.0  # of all workers together
         self.counting = threading.Lock()  # of both
@@ -128,8 +128,8 @@ class Pool:
     def submit(self, request: CompileRequest, settings: Settings) -> None:
         key = digest(cache_key(request, self.catalog, settings))
         self.open_requests += 1
-        self.asked.setdefault(key, []).append((request, settings))
-        if len(self.asked[key]) == 1:
+        self.requests.setdefault(key, []).append((request, settings))
+        if len(self.requests[key]) == 1:
             self.pending[self.threads.submit(self._answer, request, settings, key)] = key
 
     def next_result(self) -> tuple[CompileRequest, CompileResult]:
@@ -138,7 +138,7 @@ class Pool:
             answered, _ = wait(self.pending, WAIT_SECONDS, FIRST_COMPLETED)
             for future in answered:
                 answer = future.result()
-                for request, settings in self.asked.pop(self.pending.pop(future)):
+                for request, settings in self.requests.pop(self.pending.pop(future)):
                     self.results.append((request, answer.on_target(request.target, settings.memory_bytes)))
                     answer = dataclasses.replace(answer, cached=True)  # for further requests
         self.open_requests -= 1
@@ -170,7 +170,7 @@ class Pool:
             if why := self.sources.changed(request.case.implementation):
                 return CompileResult.failed("skipped", why)
             if path and answer.repeatable:
-                with suppress(TypeError, ValueError):  # JSON cannot hold a fact of it
+                with suppress(TypeError, ValueError):  # a fact has no JSON form
                     write_files(path.parent, {path.name: msgspec.json.encode(answer.to_json())})
         return answer
 
@@ -178,7 +178,7 @@ class Pool:
         series = (request.case.series, request.target)
         shorter = self.slow.get(series)
         if shorter is not None and shorter < request.case.seq:
-            why = f"inferred: {format_count(shorter)} took too long to compile"
+            why = f"inferred: compiling seq {format_count(shorter)} took too long"
             return CompileResult.failed("skipped", why)
         start = time.monotonic()
         answer = worker.compile(request, settings)
@@ -198,7 +198,7 @@ def compile_all(
     settings: Settings,
     on_answer: Callable[[CompileRequest, CompileResult], None] = lambda _ask, _answer: None,
 ) -> dict[CompileRequest, CompileResult]:
-    """All answers; `on_answer` gets each as it arrives. Repeatable ones are cached below `results`."""
+    """The results by request; `on_answer` is called with each. Repeatable results are cached in `results`."""
     unique = dict.fromkeys(requests)
     answers: dict[CompileRequest, CompileResult] = {}
     with closing(Pool(catalog, results)) as pool:

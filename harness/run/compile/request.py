@@ -1,4 +1,4 @@
-"""A compile request, which is a case and a target, and its result."""
+"""A compile request (a case and a target) and its result."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from harness.cubin.machine_code import on_device
 
 @dataclass(frozen=True)
 class CompileRequest:
+    """A case to compile for a target."""
+
     case: Case
     target: str
     owners: bool = False  # also the buffers of the planned peak
 
     @property
     def extras(self) -> Mapping[str, bool]:
-        """Arguments for a worker, and parts of the cache key, beside case and target."""
+        """Arguments for a worker, and parts of the cache key, in addition to case and target."""
         return {"owners": True} if self.owners else {}
 
 
 @dataclass(frozen=True)
 class CompileResult:
-    """`status` is as in a record. Without figures, `static` has the reason. `cached`: read from the cache."""
+    """The result of compiling; `status` as in a record. Without figures, `static` has the reason."""
 
     status: str
     static: Static
@@ -39,7 +41,7 @@ class CompileResult:
     facts: Mapping[str, Any] = field(default_factory=dict)
     expected: bool = False
     input_bytes: int = 0  # of one set of the case's inputs
-    cached: bool = False
+    cached: bool = False  # read from the cache
     transient: bool = False  # a failure due to this machine's state, not to the request
     output: str = ""  # of a crash
 
@@ -52,18 +54,18 @@ class CompileResult:
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> CompileResult:
-        """From the answer of a process that compiled the case."""
+        """The result from the reply of a process that compiled the case."""
         return from_plain(cls, {**answer, "status": "ok"})
 
     @property
     def repeatable(self) -> bool:
-        """Whether compiling again would give the same result: not after a crash or an abandoned trace."""
+        """Whether compiling again would give the same result. A crash or an abandoned trace may not recur."""
         if self.transient:
             return False
         return self.status == "unsupported" or (self.status == "ok" and self.static.has_figures)
 
     def on_target(self, name: str, host_bytes: int) -> CompileResult:
-        """This result with what depends on the target's device: whether it fits, and kernel occupancy.
+        """This result with the facts that depend on the target's device: whether it fits, and occupancy.
 
         The host's memory is `host_bytes`.
         """

@@ -1,4 +1,4 @@
-"""`seqsweep static`: every case of a schedule compiled for every target, stored like a run."""
+"""`seqsweep static`: compiles every case of a schedule for every target, and stores the results as a run."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -37,8 +37,8 @@ def static_run(
 ) -> Done:
     """Compile a schedule to its end, or to Ctrl-C, and store the results like a run's.
 
-    With `owners`, the figures include the buffers of each planned peak. With `longest`, the largest length
-    that fits each target is searched too.
+    With `owners`, the figures include the buffers of each planned peak. With `longest`, it also searches the
+    largest length that fits each target.
     """
     by_xla = any(traits_of(info.framework).by_xla for info in request.schedule.implementations.values())
     for missing in dict.fromkeys(why_not_by_xla(target(name)) for name in targets if by_xla):
@@ -47,14 +47,14 @@ def static_run(
     with ExitStack() as stack:
         if request.wait:
             stack.enter_context(device_lock("cpu", " ".join(request.command), wait=listener.message))
-        writer = stack.enter_context(ExitStack())  # it ends after the workers, which could still write
+        writer = stack.enter_context(ExitStack())  # closed after the workers, which could still write
         settings = request.schedule.suites[0].settings
         pool = stack.enter_context(closing(Pool(request.catalog, request.results)))
         stack.enter_context(terminable())
         folder = writer.enter_context(open_run(request, listener))
         folder.update_info(targets=list(targets))
         run = _StaticRun(request, targets, listener, pool, folder, owners)
-        run.ask_all()  # a framework is imported while the machine is probed
+        run.submit_all()  # a framework is imported while the machine is probed
         run.provenance = write_provenance(folder, probe_fingerprint("cpu", settings.threads), settings.seed)
         return run.run(longest=longest)
 
@@ -78,7 +78,7 @@ class _StaticRun:
         self.groups = {case.id: (at, group) for at, group in groups for case in group.cases}
         self.start = time.monotonic()
 
-    def ask_all(self) -> None:
+    def submit_all(self) -> None:
         for group in self.request.schedule.groups:
             for case in group.cases:
                 for name in self.targets:
@@ -102,7 +102,7 @@ class _StaticRun:
             self._take_all(self._take)
             if longest:
                 largest = self._search_max_seq()
-        except KeyboardInterrupt:  # the answers of a group that is not complete are in the cache
+        except KeyboardInterrupt:  # the results of an incomplete group are in the cache
             interrupted = True
         finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")
         self.folder.update_info(finished=finished, overhead=self._account(), largest=largest)
@@ -121,7 +121,7 @@ class _StaticRun:
         while requests := search.next_requests():
             lengths = sorted({request.case.seq for request, _ in requests})
             listed = ", ".join(map(format_count, lengths))
-            self.listener.message(f"the largest length that fits: trying {listed}")
+            self.listener.message(f"searching for the largest length that fits: trying {listed}")
             for request, group in requests:
                 self.pool.submit(request, group.settings)
             self._take_all(search.record)

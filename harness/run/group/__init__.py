@@ -1,5 +1,5 @@
 """One group: its cases are compiled, verified and sampled together.
 
-`group_run` has the order of the stages, `group_context` what they share, `run_context` what all groups of a
-run share, and `records` turns settled cases into records.
+`group_run` has the order of the stages and makes the records. `group_context` is shared by the stages of a
+group, `run_context` by all groups of a run.
 """

@@ -1,4 +1,4 @@
-"""The compilation stage: start workers and compile, several at once; settle a case that cannot be run."""
+"""The compilation stage: start workers, compile concurrently, and settle cases that cannot run."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -16,7 +16,7 @@ TRACE_SECONDS = 10.0  # a trace over fake tensors that takes longer is abandoned
 
 
 def compile_case(context: GroupContext, state: CaseState) -> None:
-    """Compile a case; settle it if a shorter one failed at that, or source, plan or prediction forbid it."""
+    """Compile a case; settle it if a shorter one did not compile, or if it was edited or cannot fit."""
     skip = context.run.predictor.inferred_skip(state.case, compiling=True)
     if skip:
         context.settle(state, "skipped", skip)
@@ -26,8 +26,8 @@ def compile_case(context: GroupContext, state: CaseState) -> None:
 
 
 def compile_again(context: GroupContext, state: CaseState) -> None:
-    """Compile a case, whose figures are known, in a new process after its own was ended."""
-    if _start(context, state) and _ask_to_prepare(context, state, trace_s=0.0) is not None:
+    """Compile a case with known figures again, in a new process."""
+    if _start(context, state) and _prepare(context, state, trace_s=0.0) is not None:
         _settle_if_edited(context, state)
 
 
@@ -46,7 +46,7 @@ def _start(context: GroupContext, state: CaseState) -> bool:
 
 def _compile(context: GroupContext, state: CaseState) -> bool:
     trace_s = min(TRACE_SECONDS, context.settings.timeout_s / 4)
-    answer = _ask_to_prepare(context, state, trace_s=trace_s)
+    answer = _prepare(context, state, trace_s=trace_s)
     if answer is None:
         return False
     state.compiled = True
@@ -54,8 +54,8 @@ def _compile(context: GroupContext, state: CaseState) -> bool:
     return True
 
 
-def _ask_to_prepare(context: GroupContext, state: CaseState, *, trace_s: float) -> Mapping[str, Any] | None:
-    """The answer of a process that has compiled its case; None if that settled the case."""
+def _prepare(context: GroupContext, state: CaseState, *, trace_s: float) -> Mapping[str, Any] | None:
+    """Let the case's process compile; its reply, or None if that settled the case."""
     answer = context.ask(state, "compile", "prepare", trace_s=trace_s)
     if answer is not None:
         context.reattribute(answer["startup_s"], "compile", "startup")
@@ -63,7 +63,7 @@ def _ask_to_prepare(context: GroupContext, state: CaseState, *, trace_s: float) 
 
 
 def _settle_if_edited(context: GroupContext, state: CaseState) -> None:
-    """Settle a case whose source is no longer the one that its record would name."""
+    """Settle a case if its source file has changed since the run started."""
     sources = context.run.sources
     if sources and (why := sources.changed(state.case.implementation)):
         context.settle(state, "skipped", why)
@@ -86,12 +86,10 @@ def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
         context.settle(state, "skipped", skip, remedy)
 
 
-def exhaust_in_threads(
-    works: Sequence[Iterable[object]], end_steps: Callable[[], None] = lambda: None
-) -> None:
+def run_concurrently(works: Sequence[Iterable[object]], end_steps: Callable[[], None] = lambda: None) -> None:
     """Consume each iterable in a thread. After an error or Ctrl-C, all stop after their current step.
 
-    `end_steps` is called then. It may make the current steps fail, so that a long one is not waited for.
+    `end_steps` is then called. It can make current steps fail, to end a long one early.
     """
     stopped = Event()
 

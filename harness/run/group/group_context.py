@@ -17,13 +17,14 @@ from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended, Worker
 from harness.sweep.schedule import Group
 
-SETS = 2  # sets of inputs that samples rotate over
+SETS = 2  # sets of inputs; samples rotate over them
+CORRUPTED = "something in the worker process corrupts replies; check for monkey-patching"
 
 
 class GroupContext:
-    """What the stages of a group share. Its folder holds the group's arrays, and is removed at its end.
+    """The state that the stages of a group share. Its folder has the group's arrays until its end.
 
-    `states` has one entry per case of the group; a gate passes those of both sides instead.
+    `states` has one entry per case of the group; a gate passes the cases of both sides instead.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class GroupContext:
         return self.device_memory.limit(self.settings.memory_bytes)
 
     def needs_bytes(self, state: CaseState, sets: int) -> int:
-        """Memory that a case's process takes on its device with so many sets of inputs."""
+        """Memory that a case's process takes on its device with `sets` sets of inputs."""
         return state.plan.needs_bytes(sets) + self.device_memory.process_bytes
 
     def needs_together(self, states: Sequence[CaseState]) -> int:
@@ -61,15 +62,15 @@ class GroupContext:
         return cases + self.device_memory.process_bytes
 
     def sets_of(self, state: CaseState) -> int:
-        """How many sets of inputs a case's samples rotate over: one where a second does not fit."""
+        """The number of input sets that a case's samples rotate over: one if a second does not fit."""
         return SETS if self.needs_bytes(state, SETS) <= self.memory_limit else 1
 
     def inputs_of(self, state: CaseState) -> str:
-        """The key of a case's inputs: cases with equal keys get the same ones."""
+        """The key of a case's inputs: cases with equal keys get the same inputs."""
         return self.group.inputs_of(state.case)
 
     def folder_of(self, inputs: str) -> Path:
-        """The folder of the inputs with this key, and of results computed on them."""
+        """The folder of the inputs with this key, and of the results computed from them."""
         several = self.group.several_inputs
         return self.folder / f"{zlib.crc32(inputs.encode()):08x}" if several else self.folder
 
@@ -79,7 +80,7 @@ class GroupContext:
             self.folder_of(self.inputs_of(state)).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise MachineError(
-                f"{self.folder}: cannot be made ({error.strerror}); free space there, or set TMPDIR"
+                f"{self.folder}: cannot be created ({error.strerror}); free space there, or set TMPDIR"
             ) from None
         job = self.job(role, framework, state, module)
         return self.run.executor.spawn(job, self.settings.memory_bytes)
@@ -116,31 +117,31 @@ class GroupContext:
         self.run.count_seconds(activity, seconds)
 
     def ask(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
-        """The answer of a case's worker; None if that settled the case. The time counts as `activity`."""
+        """The reply of a case's worker; None if that settled the case. The time counts as `activity`."""
         if state.worker is None:
             return None
         try:
             answer = self.ask_or_raise(state, activity, verb, **arguments)
             if verb == "sample" and len(answer["samples_s"]) != arguments["readings"]:
-                text = f"it answered with {len(answer['samples_s'])} readings to {arguments['readings']}"
-                raise Ended("crashed", f"{text}; look for what meddles with its process")
+                text = f"it replied with {len(answer['samples_s'])} samples, not {arguments['readings']}"
+                raise Ended("crashed", f"{text}; {CORRUPTED}")
         except Unsupported as refusal:
             self.settle_ended(state, refusal)
         except Ended as ended:
-            end = self._judge_death(state, ended)
+            end = self._explain_death(state, ended)
             if state.is_interpreted and end.status == "timeout":
                 self.run.interpreted_below[state.case.series] = state.case.seq
                 self.settle(state, PLANNED, self.why_not_interpreted(state))
                 return None
             self.settle_ended(state, end)
-            if end.status in {"oom", "timeout"} and state.side != "base":  # which predicts no candidate
+            if end.status in {"oom", "timeout"} and state.side != "base":  # a base predicts no candidate
                 self.run.predictor.record_failure(state.case, end.status, compiling=verb == "prepare")
         else:
             return answer
         return None
 
     def ask_or_raise(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
-        """As :meth:`ask`, but Ended and Unsupported are raised and do not settle the case."""
+        """Like :meth:`ask`, but raise Ended and Unsupported instead of settling the case."""
         if state.worker is None:
             raise Ended("crashed", "its process has ended")
         start = self.run.clock()
@@ -156,7 +157,7 @@ class GroupContext:
 
     @contextmanager
     def _silence(self, verb: str) -> Generator[None]:
-        """Draw nothing while a clock may be read, which none is while cases compile."""
+        """Pause the listener while a clock may be read; no clock is read while cases compile."""
         if verb == "prepare":
             yield
             return
@@ -167,46 +168,44 @@ class GroupContext:
             self.run.listener.resume()
 
     def why_not_interpreted(self, state: CaseState) -> str | None:
-        """Why a case is not run in the interpreter, if it took too long at this or a shorter length."""
+        """Why a case is not run in the interpreter, if it timed out at this or a shorter length."""
         limit = self.run.interpreted_below.get(state.case.series)
         if limit is None or limit > state.case.seq:
             return None
         limit_s = format_seconds(self.settings.timeout_s)
         took = f"the interpreter takes more than {limit_s} at {format_count(limit)} tokens"
-        return f"not checked at this length: {took}; check it at a shorter one, or raise --timeout"
+        return f"not checked, because {took}; use a shorter length, or raise --timeout"
 
     def check_cores(self, state: CaseState) -> None:
-        """Settle a case whose process has widened its affinity beyond the threads that it was given."""
+        """Settle a case if its process has widened its CPU affinity beyond `--threads`."""
         if state.worker is None or not state.living:
             return
         taken, given = state.worker.count_cores(), self.settings.threads
-        # XLA may bind the threads that feed a GPU to all cores near it, and the time is the GPU's own.
+        # XLA may bind the threads that feed a GPU to all cores near it; the time is still the GPU's.
         if taken is not None and taken > given and state.case.device == "cpu":
-            text = (
-                f"it may run on {taken} cores, where {given} {'was' if given == 1 else 'were'} given; "
-                "leave the affinity of threads alone, or raise --threads"
-            )
-            self.settle_broken_rule(state, "keeps to its cores", text)
+            text = f"it may use {taken} cores, but --threads is {given}"
+            remedy = "do not set CPU affinity, or raise --threads"
+            self.settle_broken_rule(state, "uses only its cores", f"{text}; {remedy}")
 
-    def _judge_death(self, state: CaseState, end: Ended) -> Ended:
-        """How a request to a case ended: a death near the memory limit is an oom, not a crash."""
+    def _explain_death(self, state: CaseState, end: Ended) -> Ended:
+        """The end of a request, with an oom instead of a crash if the process was near the memory limit."""
         if end.status != "crashed" or not end.died_of:
             return end
         why = state.plan.why_died(end.died_of, self.memory_limit, state.setup.sets)
         return end if why is None else Ended("oom", why, output=end.output, died_of=end.died_of)
 
     def settle(self, state: CaseState, status: str, reason: str | None = None, remedy: str = "") -> None:
-        """Settle a case, unless it is settled; its process ends."""
+        """Settle a case, unless it is settled, and end its process."""
         state.settle(status, reason, remedy)
         self.run.listener.case_state(state.id, status)
 
     def settle_broken_rule(self, state: CaseState, rule: str, reason: str) -> None:
-        """Settle a case that broke a rule of measuring as incorrect, although its answers may be right."""
+        """Settle a case that broke a rule of measuring as incorrect, although its results may be right."""
         state.correctness = Correctness(rule, passed=False, coverage="whole")
         self.settle(state, "incorrect", reason)
 
     def settle_ended(self, state: CaseState, end: Unsupported | Ended, reason: str | None = None) -> None:
-        """Settle a case by how a request ended; the output of a crash is kept in the run's folder."""
+        """Settle a case by the end of a request; the output of a crash is stored in the run's folder."""
         if isinstance(end, Unsupported):
             self.settle(state, "unsupported", str(end))
             return

@@ -1,4 +1,4 @@
-"""One group: compile every case, verify it, sample all of them in shuffled rounds, and make their records."""
+"""One group: compile and verify every case, sample all cases in shuffled rounds, and make their records."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from harness.core.grouped import grouped
 from harness.core.record import PLANNED, Memory, Record
 from harness.core.units import format_bytes
 from harness.run.case.case_state import NOT_REACHED, CaseState
-from harness.run.group.compilation import compile_again, compile_case, exhaust_in_threads
+from harness.run.group.compilation import compile_again, compile_case, run_concurrently
 from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.profiling import name_kernels, profile_stages
 from harness.run.group.run_context import Provenance
@@ -26,7 +26,7 @@ from harness.run.group.verification import Verifier
 def new_record(
     case: Case, info: ImplementationInfo, provenance: Provenance, status: str, **evidence: Any
 ) -> Record:
-    """A record of a case: its static fields, and all other fields of a Record as `evidence`."""
+    """A record of a case: its constant fields, and all other fields of a Record from `evidence`."""
     evidence.setdefault("remedy", None if status == "ok" else "")
     return Record(
         run=provenance.run,
@@ -56,9 +56,9 @@ def target_of(case: Case) -> str:
 
 
 def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Record:
-    """The record of a settled case; only one that is ok and verified has a timing."""
+    """The record of a settled case; it has a timing only if the case is ok and verified."""
     ok = state.status == "ok"
-    timed = ok and state.samples.readings and state.correctness is not None
+    timed = ok and state.samples.timed and state.correctness is not None
     return new_record(
         state.case,
         state.info,
@@ -93,13 +93,13 @@ def was_cut_short(record: Record) -> bool:
 
 
 INTERPRETED = (
-    "its answer was judged in an interpreter, whose time is no kernel's; "
-    "seqsweep static --target {} says what its kernels take"
+    "verified in an interpreter, which cannot time kernels; "
+    "for the compiled kernels' figures, run seqsweep static --target {}"
 )
 
 
-class Interrupted(Exception):  # noqa: N818 - a stop with something to keep
-    """The run was stopped while a group was being measured; `records` has the samples so far.
+class Interrupted(Exception):  # noqa: N818 - a stop that carries records
+    """The run stopped while a group was being measured; `records` has the samples so far.
 
     `cause` is the error that stopped it, None after Ctrl-C.
     """
@@ -127,8 +127,8 @@ class GroupRun:
                 context.settle(state, "ok")
         except (KeyboardInterrupt, MachineError) as stop:
             cause = stop if isinstance(stop, MachineError) else None
-            sampled = any(state.samples.readings for state in context.states)
-            if (cause or self.depth == "check") and not sampled:  # there is nothing to keep, or to resume
+            sampled = any(state.samples.timed for state in context.states)
+            if (cause or self.depth == "check") and not sampled:  # there is nothing to store, or to resume
                 raise
             for state in context.living():
                 state.cut_short()
@@ -144,9 +144,9 @@ class GroupRun:
         return [record_of(state, provenance, context.replicate) for state in context.states]
 
     def _prepare(self) -> None:
-        """Compile in order; in a gate both sides concurrently, each on cores of its own.
+        """Compile in order; in a gate both sides concurrently, each on its own cores.
 
-        On an accelerator contexts are created side by side, since each takes seconds, and inputs are drawn
+        On an accelerator contexts are created concurrently, because each takes seconds, and inputs are drawn
         meanwhile. Frameworks that compile whole calls follow one after the other, because they may tune a
         program by the device's clock.
         """
@@ -158,26 +158,26 @@ class GroupRun:
             works: list[Iterable[object]] = [map(compile_, [state]) for state in traced]
             if not context.group.several_inputs:
                 works.append(map(self.verifier.open, [context.states]))
-            exhaust_in_threads(works, self._interrupt)
+            run_concurrently(works, self._interrupt)
         elif any(state.side for state in context.states):
             in_order = list(grouped(context.states, lambda state: state.side).values())
         if len(in_order) == 1:
             list(map(compile_, in_order[0]))
         else:
-            exhaust_in_threads([map(compile_, states) for states in in_order])
+            run_concurrently([map(compile_, states) for states in in_order])
 
     def _interrupt(self) -> None:
-        """Kill the group's processes, while threads may wait for them."""
+        """Kill the group's processes; threads may be waiting for them."""
         for state in self.context.states:
             state.interrupt()
         self.verifier.kill()
 
     def _measure(self) -> None:
-        """Measure all cases together if their memory fits; else those of equal inputs, each set by itself."""
+        """Measure all cases together if their memory fits, else the cases of one set of inputs at a time."""
         states, limit = self.context.living(), self.context.memory_limit
         by_inputs = list(grouped(states, self.context.inputs_of).values())
         whole = sum(self.context.needs_bytes(state, SETS) for state in states)
-        # A reference worker holds all sets of inputs in f64, which doubles those in f32.
+        # A reference worker has all sets of inputs in f64, which doubles those in f32.
         whole += sum(2 * (SETS + 1) * max(state.plan.input_bytes for state in own) for own in by_inputs)
         if len(by_inputs) < 2 or (whole <= limit and not any(map(self._is_near_limit, states))):
             by_inputs = [states]
@@ -207,22 +207,22 @@ class GroupRun:
         else:
             whole = format_bytes(self.context.needs_together(states))
             for state in others:
-                self._measure_alone(state, f"the group together plans {whole}")
+                self._measure_separately(state, f"the whole group plans {whole}")
         for state in states:
             if state.living and self._is_near_limit(state):
-                self._empty_group(state)
-                self._measure_alone(state, f"it plans {format_bytes(state.plan.needs_bytes(1))}")
+                self._end_others(state)
+                self._measure_separately(state, f"it plans {format_bytes(state.plan.needs_bytes(1))}")
 
     def _is_near_limit(self, state: CaseState) -> bool:
         sets = 1 if self.depth == "check" else self.context.sets_of(state)
         return state.plan.is_near_limit(self.context.memory_limit, sets)
 
-    def _measure_alone(self, state: CaseState, why: str) -> None:
+    def _measure_separately(self, state: CaseState, why: str) -> None:
         limit = format_bytes(self.context.memory_limit)
-        state.warn(f"measured alone: {why}, the limit is {limit}")
+        state.warn(f"measured separately: {why}, and the limit is {limit}")
         self._verify_and_sample([state])
 
-    def _empty_group(self, state: CaseState) -> None:
+    def _end_others(self, state: CaseState) -> None:
         """End the processes of all other cases; those not yet measured are compiled again in their turn."""
         for other in self.context.living():
             if other is not state:

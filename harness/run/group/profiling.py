@@ -1,4 +1,4 @@
-"""The profiling stage: rounds of calls with their stages timed, and kernels named, after the samples."""
+"""The profiling stage, after sampling: rounds of calls with timed stages, and the kernels of a call."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ from harness.run.processes.executor import Ended
 from harness.store.atomic import write_files
 
 TRACE = "trace.json"  # in the group's folder
-MOST_ROUNDS = 30  # their intervals are for shares, not for verdicts
+MOST_ROUNDS = 30  # the intervals are for shares, not for decisions
 
-Answers = list[Mapping[str, Any]]
+Replies = list[Mapping[str, Any]]
 
 
 def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
-    """Profile the cases in shuffled rounds. One that cannot be profiled keeps its timing, with a warning."""
+    """Profile the cases in shuffled rounds. A case that cannot be profiled gets a warning."""
     rounds = _take_rounds(context, states)
     for state in states:
         counted = context.ask(state, "profile", "count_stages") if state.id in rounds else None
@@ -30,12 +30,12 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
             state.profile = replace(profile, operators=_operators(context, state))
 
 
-def _take_rounds(context: GroupContext, states: Sequence[CaseState]) -> dict[str, Answers]:
-    """The answers of each case in shuffled rounds: as many as an interval needs, more while its budget lasts.
+def _take_rounds(context: GroupContext, states: Sequence[CaseState]) -> dict[str, Replies]:
+    """The replies of each case in shuffled rounds: as many as an interval needs, and more within its budget.
 
-    A case that is refused or settled is left out.
+    The result has no entry for a case that is refused or settled.
     """
-    taken: dict[str, Answers] = {state.id: [] for state in states}
+    taken: dict[str, Replies] = {state.id: [] for state in states}
     begun_s = {state.id: state.wall_s for state in states}
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} profile")
     open_ = list(states)
@@ -66,7 +66,7 @@ def _enough(rounds: int, spent_s: float, budget_s: float) -> bool:
 
 
 def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures, ...]:
-    """The slowest operators, if requested; a requested trace of the call is written to the user's file."""
+    """The slowest operators, if requested. A requested trace of the call is written to the user's file."""
     extras = context.run.extras
     if not extras.operators and extras.trace is None:
         return ()
@@ -83,12 +83,12 @@ def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures
 
 
 def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> Profile:
-    """The rounds as one profile; a stage took 0 s in a round that did not enter it."""
+    """One profile of all rounds; a stage takes 0 s in a round that does not enter it."""
     names = list(dict.fromkeys(name for answer in rounds for name in answer["stages"]))
     nothing = (0.0, None, 0.0)
     stages: list[StageFigures] = []
     for name in names:
-        own, times, beside = zip(*(answer["stages"].get(name, nothing) for answer in rounds), strict=True)
+        own, times, parallel = zip(*(answer["stages"].get(name, nothing) for answer in rounds), strict=True)
         operators, flops, moved = counts.get(name) or (None, None, None)
         stages.append(
             StageFigures(
@@ -98,14 +98,14 @@ def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> 
                 operators=operators,
                 flops=flops,
                 bytes=moved,
-                beside_s=beside if any(beside) else (),
+                beside_s=parallel if any(parallel) else (),
             )
         )
     return Profile(tuple(answer["plain_s"] for answer in rounds), tuple(stages))
 
 
 def name_kernels(context: GroupContext, state: CaseState) -> None:
-    """Name the kernels of one call. A failure, even of its process, costs a case none of its figures."""
+    """Name the kernels of one call. The case keeps its figures if that fails, or if its process dies."""
     if state.case.device != "cuda":
         return
     context.run.listener.case_state(state.id, "kernels")

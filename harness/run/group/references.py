@@ -1,4 +1,4 @@
-"""References of cases that share inputs: reference workers draw the inputs, evaluate and verify."""
+"""References of cases that share inputs: reference workers draw inputs, evaluate references, and verify."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -18,19 +18,19 @@ SEED_BITS = 63
 
 
 class ReferenceModule(NamedTuple):
-    """The module that holds references, and the framework of the process that loads it."""
+    """A module with references, and the framework of the process that loads it."""
 
     module: str
     framework: str
 
 
 class References:
-    """The reference workers for one set of inputs, one per module. Their failures make no case incorrect."""
+    """The reference workers for one set of inputs, one per module. If one fails, no case is incorrect."""
 
     def __init__(self, context: GroupContext, inputs: str) -> None:
         self.context, self.key = context, inputs
-        self.sets = 0 if context.run.depth == "check" else SETS  # of inputs that samples rotate over
-        self.workers: dict[ReferenceModule, Worker | None] = {}  # None for one that has died
+        self.sets = 0 if context.run.depth == "check" else SETS  # of inputs; samples rotate over them
+        self.workers: dict[ReferenceModule, Worker | None] = {}  # None if it has died
         self.seeds: dict[str, int] = {}  # of inputs drawn while the group is timed, by name
         self.drawn: set[tuple[ReferenceModule, str, str]] = set()  # (module, name of the inputs, semantics)
 
@@ -41,7 +41,7 @@ class References:
     def open(self) -> None:
         """Draw the inputs and evaluate the reference of every semantics; cases without one are settled."""
         context = self.context
-        if not (living := self.living()):  # settled by compiling, beside this
+        if not (living := self.living()):  # settled by concurrent compilation
             return
         first = living[0]
         family = context.run.catalog.family(first.case.family)
@@ -52,8 +52,8 @@ class References:
         except (Unsupported, Ended) as end:
             self.settle_unverified(living, f"the inputs of family {family.name}", end)
             return
-        judged_together = grouped(self.living(), lambda s: (self._home(s), s.info.semantics))
-        for (home, semantics), states in judged_together.items():
+        by_reference = grouped(self.living(), lambda s: (self._home(s), s.info.semantics))
+        for (home, semantics), states in by_reference.items():
             try:
                 if home not in self.workers:
                     self._open_reference(home, states[0], write=False)
@@ -62,20 +62,20 @@ class References:
                 self._ask(home, "contract", "reference", semantics=semantics, sets=self.sets, **more)
             except (Unsupported, Ended) as end:
                 what = f"the reference {semantics} of family {family.name}"
-                self.settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
+                self.settle_unverified(states, f"{what}{_defined_in(states[0])}", end)
 
     def _open_reference(self, home: ReferenceModule, state: CaseState, *, write: bool) -> None:
-        """Start the worker of a module. `write`: it writes the inputs, which the other workers only draw."""
+        """Start the worker of a module. With `write` it writes the inputs, which other workers only draw."""
         self.workers[home] = None
         with self.context.count_time("startup"):
             self.workers[home] = self.context.spawn("reference", home.framework, state, home.module)
-        # One set more than samples rotate over: the first one, on which cases are verified, is never timed.
+        # One set more than samples rotate over: the first set, on which cases are verified, is never timed.
         self._ask(home, "inputs", "inputs", sets=self.sets + 1, write=write)
 
     def draw_fresh(self, name: str, state: CaseState) -> None:
-        """Draw inputs that no call has seen, from an unpredictable seed, and evaluate the case's reference.
+        """Draw new inputs from an unpredictable seed, and evaluate the case's reference.
 
-        Raises Ended and Unsupported as a worker's `ask`.
+        Raises Ended and Unsupported, like a worker's `ask`.
         """
         home, semantics = self._home(state), state.info.semantics
         if (home, name, semantics) in self.drawn:
@@ -86,10 +86,10 @@ class References:
         self.drawn.add((home, name, semantics))
 
     def _home(self, state: CaseState) -> ReferenceModule:
-        """The module of a case's reference; in a gate that of the candidate, for both sides.
+        """The module of a case's reference; in a gate the candidate's module, for both sides.
 
-        A module that brings a reference or contract of its own gets a process of its own, so that importing
-        it affects no verdict on other cases. One whose bounds are numbers alone is not loaded for judging.
+        A module that defines its own reference or contract gets its own process, so that importing it does
+        not affect other cases. A module whose bounds are only numbers is not loaded for verification.
         """
         info = self._info(state)
         if info.bounds and info.promise is None:
@@ -98,18 +98,18 @@ class References:
         return ReferenceModule(family.module, family.reference_framework)
 
     def _info(self, state: CaseState) -> ImplementationInfo:
-        """The description with the contract that a case is held to: in a gate the candidate's."""
+        """The description with the contract of a case: in a gate the candidate's."""
         return self.context.run.catalog.implementations.get(state.case.implementation, state.info)
 
     def judge(self, state: CaseState, inputs: str, result: str) -> Mapping[str, Any]:
-        """The verdict on a result of a case by its contract. Raises as a worker's `ask`."""
+        """Check a result of a case against its contract. Raises like a worker's `ask`."""
         semantics = state.info.semantics
         return self._ask(
             self._home(state), "contract", "judge", semantics=semantics, inputs=inputs, result=result
         )
 
     def kill(self) -> None:
-        """Kill the reference workers, while another thread may wait for one."""
+        """Kill the reference workers; another thread may be waiting for one."""
         for reference in self.workers.values():
             if reference is not None:
                 reference.kill()
@@ -126,7 +126,7 @@ class References:
     def _ask(self, home: ReferenceModule, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
         reference = self.workers.get(home)
         if reference is None:
-            raise Ended("crashed", "the process that judges this group had died")
+            raise Ended("crashed", "the reference process of this group has died")
         with self.context.count_time(activity):
             try:
                 return reference.ask(verb, self.context.settings.timeout_s, **arguments)
@@ -136,9 +136,9 @@ class References:
                 raise
 
     def settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
-        """Settle cases that cannot be verified: as skipped where the reference ran out of memory or time.
+        """Settle cases that cannot be verified, as skipped if the reference ran out of memory or time.
 
-        A reference or contract that an implementation's author brings fails as that implementation's crash.
+        If a reference or contract by an implementation's author fails, the implementation counts as crashed.
         """
         for state in states:
             own = state.info.bounds and state.info.promise is None
@@ -151,9 +151,9 @@ class References:
                 self.context.settle_ended(state, end, f"{what} cannot be computed: {end}")
 
 
-def _brought_by(state: CaseState) -> str:
-    """`, which mine.py:7 brings,` for semantics of the implementation's author; empty for the family's."""
-    return f", which {state.info.file}:{state.info.line} brings," if state.info.bounds else ""
+def _defined_in(state: CaseState) -> str:
+    """` (defined in mine.py:7)` for semantics of the implementation's author; empty for the family's."""
+    return f" (defined in {state.info.file}:{state.info.line})" if state.info.bounds else ""
 
 
 def cotangent_of(state: CaseState, drawn: str = "cotangent") -> str | None:

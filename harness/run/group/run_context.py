@@ -33,11 +33,11 @@ class Provenance:
 
 @dataclass(frozen=True)
 class ProfileExtras:
-    """What a profile or run measures on request, beside stages and times."""
+    """Optional measurements of a profile or run, in addition to stages and times."""
 
     operators: bool = False  # the slowest operators
     trace: Path | None = None  # the file for a trace of one call
-    graphs: bool = False  # times replays of CUDA graphs instead of calls
+    graphs: bool = False  # time replays of CUDA graphs instead of calls
 
     @property
     def names(self) -> list[str]:
@@ -46,16 +46,16 @@ class ProfileExtras:
         return [flag for flag, given in flags.items() if given]
 
 
-STAGES_ALONE = ProfileExtras()
+STAGES_ONLY = ProfileExtras()
 
 
 @dataclass
 class RunContext:
-    """`depth` is how far each case goes: `check` (verified), `run` (also sampled) or `profile`.
+    """The context of a run. `depth` is the last stage: `check` (verified), `run` (also sampled) or `profile`.
 
     `checks` are the ids of the checks to run, for all cases or by case id; None means all checks.
     `keep_crash(case, replicate, output)` writes a crash's output into the run's folder and returns its path
-    there; None without such a folder. `spent` are seconds by activity.
+    there; None without this folder. `spent` are seconds by activity.
     """
 
     executor: Executor
@@ -71,16 +71,16 @@ class RunContext:
     counting: threading.Lock = field(default_factory=threading.Lock)
     interpreted_below: dict[str, int] = field(default_factory=dict[str, int])  # series → length timed out
     keep_crash: KeepCrash | None = None
-    extras: ProfileExtras = STAGES_ALONE
+    extras: ProfileExtras = STAGES_ONLY
     device_memory: Mapping[str, DeviceMemory] = field(default_factory=dict[str, DeviceMemory])  # by device
     sources: SourceFiles | None = None  # None in a gate, which has hashed both sides' sources
 
     def count_seconds(self, activity: str, seconds: float) -> None:
-        """Add seconds to those spent on an activity; several threads may."""
+        """Add seconds to those spent on an activity. Thread-safe."""
         with self.counting:
             self.spent[activity] += seconds
 
     def checks_of(self, case: str) -> list[str] | None:
-        """The checks to run on a case; None: all of its family's."""
+        """The checks to run on a case; None: all checks of its family."""
         wanted = self.checks.get(case, ()) if isinstance(self.checks, Mapping) else self.checks
         return None if wanted is None else sorted(wanted)

@@ -1,7 +1,7 @@
-"""The sampling stage: a group's cases in shuffled rounds, until each is precise or its budget is spent.
+"""The sampling stage: times a group's cases in shuffled rounds, until each is precise or out of budget.
 
-Under the same clock each case is also called on fresh values, and the result verified: at the end and, for
-calls of at most 50 ms, once in between.
+Each case is also timed on new input values, and that result is verified: at the end and, for calls of at
+most 50 ms, once between samples.
 """
 
 import math
@@ -22,18 +22,16 @@ from harness.run.group.stopping import Stopping
 from harness.run.group.verification import Verifier
 from harness.run.machine.interference import Interference
 
-SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
-READINGS = 3
-CHECK_ROUNDS = 3  # a short call is verified under the clock in a random one of the first so many rounds
-TURNS_NOW, LONG_TURNS_NOW = 8, 2  # turns that a suspected call is sampled again for
-SAME_VALUES = (
-    "captured inputs: every call gets the same values, so that one that remembers answers is not found"
-)
+SHORT_SAMPLE_SECONDS = 0.02  # samples up to this long are taken SAMPLES times a turn
+SAMPLES = 3
+CHECK_ROUNDS = 3  # a short call is verified in a random one of this number of first rounds
+TURNS_NOW, LONG_TURNS_NOW = 8, 2  # turns in which a suspected call is sampled again
+SAME_VALUES = "captured inputs: every call gets the same values, so cached results cannot be detected"
 CONFIRMATIONS = 6  # further inputs that must show memoization before it is reported
 
 
 def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState]) -> None:
-    """Sample the cases. One that dies or breaks a rule is settled, and the others go on without it."""
+    """Sample the cases. A case that dies or breaks a rule is settled, and the others continue without it."""
     for state in states:
         _place_inputs(context, state)
         if any(is_captured(value) for _, value in state.case.workload):
@@ -66,22 +64,22 @@ def _take_rounds(
     interference: Interference,
     states: Sequence[CaseState],
 ) -> int:
-    """Sample in shuffled rounds until no case needs another one; how many there were."""
+    """Sample in shuffled rounds until no case needs another one, and return the number of rounds."""
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
     check_rounds = {
-        state.id: secrets.randbelow(CHECK_ROUNDS) for state in states if not state.call.is_judged_once
+        state.id: secrets.randbelow(CHECK_ROUNDS) for state in states if not state.call.is_verified_once
     }
     by_id = {state.id: state for state in states}
     round_ = 0
     while cases := stopping.cases_to_sample([state.id for state in states if state.living]):
         interference.look()
-        # Shuffled, so that no case always follows the same one and finds what that left in the caches.
+        # Shuffled, so that no case always follows the same case, whose data may still be in the caches.
         shuffle.shuffle(cases)
         for case in cases:
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
             if state.living and round_ == check_rounds.get(case):
-                verifier.check_under_clock(state, "fresh0", _readings(state))
+                verifier.check_timed_call(state, "fresh0", _samples_in_turn(state))
             if not state.living:
                 stopping.drop(case)
         round_ += 1
@@ -91,30 +89,30 @@ def _take_rounds(
 def _take_last_turns(
     context: GroupContext, verifier: Verifier, stopping: Stopping, states: Sequence[CaseState], round_: int
 ) -> None:
-    """Verify every case under the clock; for long calls the verified call is also their last sample."""
+    """Verify a timed call of every case; for long calls, the verified call is also the last sample."""
     living = [state for state in states if state.living]
     if any(state.call.is_long for state in living):
-        # Ratios are by round, so in the round of the long calls' last turn the others have a turn, too.
+        # Ratios are by round, so the other cases also have a turn in the round of the long calls' last turn.
         for state in living:
             if state.living and not state.call.is_long:
                 _take_turn(context, stopping, state, round_)
     for state in living:
         if not state.living:
             continue
-        answer = verifier.check_under_clock(state, "fresh1", _readings(state))
+        answer = verifier.check_timed_call(state, "fresh1", _samples_in_turn(state))
         if state.call.is_long and answer is not None:
             context.reattribute(answer["seconds"], "contract", "samples")
             _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 
 
 def _note_interference(interference: Interference, states: Sequence[CaseState], rounds: int) -> None:
-    """Give every case the group's warnings, and the GPU readings of the rounds that it took part in."""
+    """Add the group's warnings to every case, and the GPU readings of the case's rounds."""
     warnings, load = (interference.warnings(), interference.other_load()) if rounds else ([], None)
     for state in states:
         state.warn(*warnings)
         state.samples.other_load = load
         first = state.samples.first_round
-        last = max((number for number, _ in state.samples.readings), default=-1) - first
+        last = max((number for number, _ in state.samples.timed), default=-1) - first
         state.samples.gpu_readings = [
             replace(each, round=first + each.round)
             for each in interference.gpu_readings
@@ -122,13 +120,13 @@ def _note_interference(interference: Interference, states: Sequence[CaseState], 
         ]
 
 
-def _readings(state: CaseState) -> int:
-    """How many readings a turn has: one where a reading is long."""
-    return 1 if state.call.seconds * state.setup.inner > SHORT_READING_SECONDS else READINGS
+def _samples_in_turn(state: CaseState) -> int:
+    """The number of samples in a turn: one if a sample is long."""
+    return 1 if state.call.seconds * state.setup.inner > SHORT_SAMPLE_SECONDS else SAMPLES
 
 
 def settle_memoized(context: GroupContext, verifier: Verifier, state: CaseState, sampled_s: float) -> None:
-    """Settle a case that is fast only on values that it has seen, every time and on further inputs.
+    """Settle a case that is fast only on repeated input values, every time and on further inputs.
 
     `sampled_s` is the median of its samples in seconds per call.
     """
@@ -136,56 +134,56 @@ def settle_memoized(context: GroupContext, verifier: Verifier, state: CaseState,
         if not (state.living and all_look_memoized(state.samples.first_and_again, sampled_s)):
             return
         now_s = _sample_now(context, state)
-        verifier.check_under_clock(state, f"fresh{2 + number}", READINGS, now_s)
+        verifier.check_timed_call(state, f"fresh{2 + number}", SAMPLES, now_s)
     if state.living and all_look_memoized(state.samples.first_and_again, sampled_s):
         reason = memoization_reason(state.samples.first_and_again, sampled_s)
         if doubt := _other_cause(context, verifier, state):
-            state.warn(f"perhaps {reason}; {doubt}, so measure again on a quiet machine")
+            state.warn(f"possibly {reason}; {doubt}, so measure again on a quiet machine")
         else:
-            context.settle_broken_rule(state, "remembers no answer", reason)
+            context.settle_broken_rule(state, "caches no results", reason)
 
 
-def _other_cause(context: GroupContext, verifier: Verifier, accused: CaseState) -> str:
-    """What else may have made its calls on new values slow; empty if nothing.
+def _other_cause(context: GroupContext, verifier: Verifier, suspect: CaseState) -> str:
+    """Another cause for slow calls on new values; empty without one.
 
-    Other programs may have, or whatever now makes a case slow that was not slow on new values before.
+    Other programs may be the cause, or anything that now also slows a case that was fast on new values.
     """
-    queued = statistics.median(call.queued for call in accused.samples.first_and_again)
-    if queued > MOST_QUEUED and (accused.samples.other_load or 0) > MOST_OTHER_LOAD:
-        return "but other programs took the processor"
-    for rival in context.living():
-        now_s = _sample_now(context, rival) if rival is not accused else math.inf
-        earlier = rival.samples.first_and_again.copy()
-        if rival is accused or all_look_memoized(earlier, now_s):
+    queued = statistics.median(call.queued for call in suspect.samples.first_and_again)
+    if queued > MOST_QUEUED and (suspect.samples.other_load or 0) > MOST_OTHER_LOAD:
+        return "but other programs used the processor"
+    for other in context.living():
+        now_s = _sample_now(context, other) if other is not suspect else math.inf
+        earlier = other.samples.first_and_again.copy()
+        if other is suspect or all_look_memoized(earlier, now_s):
             continue
-        verifier.check_under_clock(rival, f"fresh{2 + CONFIRMATIONS}", READINGS, now_s)
-        latest = rival.samples.first_and_again[len(earlier) :]
-        return f"but so does {rival.case.label} at this moment" if all_look_memoized(latest, now_s) else ""
+        verifier.check_timed_call(other, f"fresh{2 + CONFIRMATIONS}", SAMPLES, now_s)
+        latest = other.samples.first_and_again[len(earlier) :]
+        return f"but so does {other.case.label} now" if all_look_memoized(latest, now_s) else ""
     return ""
 
 
 def _sample_now(context: GroupContext, state: CaseState) -> float:
-    """The least seconds of a call in some ordinary turns: the machine may be busier now than before.
+    """The least seconds of a call in some ordinary turns, because the machine may be busier than before.
 
-    Several turns, because a cache may wait before it is used.
+    There are several turns, because a cache may wait before it is used.
     """
     least_s = math.inf
-    turns, readings = (LONG_TURNS_NOW, 1) if state.call.is_long else (TURNS_NOW, READINGS)
+    turns, samples = (LONG_TURNS_NOW, 1) if state.call.is_long else (TURNS_NOW, SAMPLES)
     for _ in range(turns if state.living else 0):
-        answer = _ask_for_turn(context, state, "contract", readings)
+        answer = _sample_turn(context, state, "contract", samples)
         least_s = min(least_s, *(answer["samples_s"] if answer is not None else ()))
     return least_s
 
 
-def _ask_for_turn(
-    context: GroupContext, state: CaseState, activity: str, readings: int
+def _sample_turn(
+    context: GroupContext, state: CaseState, activity: str, samples: int
 ) -> Mapping[str, Any] | None:
     warm = not state.call.is_long
-    return context.ask(state, activity, "sample", readings=readings, inner=state.setup.inner, warm=warm)
+    return context.ask(state, activity, "sample", readings=samples, inner=state.setup.inner, warm=warm)
 
 
 def finish_case(context: GroupContext, state: CaseState) -> None:
-    """Settle a measured case as ok, if its threads have kept to their cores."""
+    """Settle a measured case as ok, if its threads used only its cores."""
     context.check_cores(state)
     if state.living:
         state.settle("ok")
@@ -193,9 +191,9 @@ def finish_case(context: GroupContext, state: CaseState) -> None:
 
 
 def _place_inputs(context: GroupContext, state: CaseState) -> None:
-    """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
+    """Put the inputs in place: two sets to rotate over, or one if a second does not fit."""
     sets = context.sets_of(state)
-    state.setup = SamplingSetup(sets, state.call.calls_per_reading)
+    state.setup = SamplingSetup(sets, state.call.calls_per_sample)
     cotangents, graphs = state.case.mode != "fwd", context.run.extras.graphs
     answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=cotangents, graphs=graphs)
     if answer is not None:
@@ -206,7 +204,7 @@ def _place_inputs(context: GroupContext, state: CaseState) -> None:
 
 def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
     context.run.listener.case_state(state.id, f"round {round_ + 1}")
-    answer = _ask_for_turn(context, state, "turns", _readings(state))
+    answer = _sample_turn(context, state, "turns", _samples_in_turn(state))
     if answer is None:
         return
     context.reattribute(answer["seconds"], "turns", "samples")
@@ -220,7 +218,7 @@ def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, roun
 def _feed(
     stopping: Stopping, state: CaseState, round_: int, samples: Sequence[float], seconds: float
 ) -> None:
-    state.samples.readings += [(state.samples.first_round + round_, sample) for sample in samples]
-    # Starting a profiler takes longer than most calls, and is to cost a case none of its fewest rounds.
+    state.samples.timed += [(state.samples.first_round + round_, sample) for sample in samples]
+    # Starting a profiler takes longer than most calls, and must not cost a case any of its fewest rounds.
     calls_s = sum(samples) * state.setup.inner if state.setup.method == "cupti" else math.inf
     stopping.feed(state.id, round_, samples, seconds, calls_s)

@@ -1,4 +1,4 @@
-"""Stopping rule: it is fed round by round, and decides which cases need another one."""
+"""Stopping rule: gets the samples round by round, and decides which cases need another round."""
 
 import math
 import statistics
@@ -7,27 +7,28 @@ from collections.abc import Collection, Mapping, Sequence
 
 from harness.core.median_interval import LEVEL, median_interval, samples_needed
 
-MAX_ROUNDS = 100  # an interval that is still wide after so many rounds rarely narrows with more
-# A ratio without an interval decides nothing, and without the baseline's rounds no case has one. So a case
-# gets the fewest rounds with an interval if they take at most INTERVAL_BUDGETS times its budget, a baseline
-# if one of its calls takes at most BASELINE_BUDGETS times the budget and BASELINE_SECONDS, or one budget.
+MAX_ROUNDS = 100  # an interval that is still wide after this number of rounds rarely narrows with more
+# A ratio without an interval decides nothing, and without the baseline's rounds no case has an interval. So
+# a case gets the fewest rounds with an interval if they take at most INTERVAL_BUDGETS times its budget. A
+# baseline gets them if one call takes at most its budget, or at most BASELINE_BUDGETS times the budget and
+# BASELINE_SECONDS.
 INTERVAL_BUDGETS = 4
 BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0
-STEADY = 2  # times the fewest rounds, whose interval is their range, which one disturbed round may set
+STEADY = 2  # times the fewest rounds: their interval is their range, which one disturbed round can set
 
 
 def longest_baseline_call(budget_s: float) -> float:
-    """Seconds of one call up to which a baseline is measured: eight budgets, but 8 s at most."""
+    """Seconds of one call up to which a baseline is measured: its budget, or up to 8 budgets within 8 s."""
     return max(budget_s, min(BASELINE_BUDGETS * budget_s, BASELINE_SECONDS))
 
 
 class Stopping:
-    """Decides per case by the interval of its ratio to its baseline, else of its own median.
+    """Decides for each case by the interval of its ratio to its baseline, else of its own median.
 
     Intervals are at the level `confidence`. `baselines` maps a case to the cases its speedup is relative to
-    (itself for a baseline). The budget is in seconds of a case's own turns, of which there are at most
-    MAX_ROUNDS. It may be exceeded for the fewest rounds with an interval, or twice as many if `steady`.
-    `long` are cases that have one more turn, the verified one, after the rounds.
+    (itself for a baseline). The budget is in seconds of a case's own turns, at most MAX_ROUNDS turns. It may
+    be exceeded for the fewest rounds with an interval, or twice that number if `steady`. `long` cases have
+    one more turn, the verified one, after the rounds.
     """
 
     def __init__(
@@ -51,10 +52,10 @@ class Stopping:
     def feed(
         self, case: str, round_: int, samples: Sequence[float], seconds: float, calls_s: float = math.inf
     ) -> None:
-        """Record one turn of a case: its readings, the seconds that it took, and those of its calls alone."""
+        """Record one turn of a case: its samples, the seconds that it took, and the seconds of its calls."""
         self.levels[case][round_] = statistics.median(samples)
         self.turns_s[case].append(seconds)
-        # The fastest, so that load cannot revoke rounds already promised.
+        # The fastest turn, so that load cannot revoke rounds that were already granted.
         self.least_s[case] = min(self.least_s[case], seconds, calls_s)
 
     def drop(self, case: str) -> None:
@@ -72,8 +73,8 @@ class Stopping:
             for baseline in self.baselines.get(case, ())
             if baseline != case and self._can_bound(baseline)
         ]
-        # Evaluated after every round, the interval covers a little less than its level. That is
-        # acceptable: it decides when to stop and is labelled as of one process; verdicts are the gate's.
+        # Because it is evaluated after every round, the interval covers a little less than its level. That
+        # is acceptable: it only decides when to stop, and is labelled as of one process.
         return all(self._interval_is_narrow(values) for values in ratios or [self._log_levels(case)])
 
     def _can_bound(self, baseline: str) -> bool:
@@ -81,7 +82,7 @@ class Stopping:
         return rounds >= self.fewest or (rounds > 0 and self.is_affordable(baseline))
 
     def is_affordable(self, case: str) -> bool:
-        """Whether another turn, as long as the mean of those before, stays within the budget."""
+        """Whether another turn, as long as the mean turn so far, stays within the budget."""
         turns = len(self.levels[case])
         if turns == 0:
             return True
@@ -92,7 +93,7 @@ class Stopping:
         return turns < MAX_ROUNDS and spent_s * (1 + to_come / turns) <= self.budget_s
 
     def _assured_rounds(self, case: str) -> int:
-        """The rounds that a case gets whatever its budget, for an interval; 0 where they take too long."""
+        """The rounds that a case gets for an interval, even beyond its budget; 0 if they take too long."""
         turn_s = self.least_s[case]
         is_baseline = case in self.baselines.get(case, ())
         most_s = (BASELINE_BUDGETS if is_baseline else INTERVAL_BUDGETS) * self.budget_s

@@ -1,7 +1,7 @@
-"""Verification, on the runner's side: a case is called, and its result is held to its contract.
+"""Verification, on the runner's side: calls a case, and checks its result against its contract.
 
-A case is timed only after its contract has passed, and its times count only if it stays correct: between and
-after its samples it is called, under the same clock, on fresh values.
+A case is timed only after its contract has passed, and its times count only if it stays correct. So timed
+calls on new input values, between and after its samples, are verified too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,14 +30,14 @@ class Verifier:
         self.results = (f"result-{number}" for number in count(1))  # names
 
     def open(self, states: Sequence[CaseState]) -> None:
-        """Draw the inputs of these cases, and evaluate their references, unless that is done."""
+        """Draw the inputs of these cases, and evaluate their references, unless that was done before."""
         for inputs in dict.fromkeys(self.context.inputs_of(state) for state in states if state.living):
             if inputs not in self.by_inputs:
                 self.by_inputs[inputs] = References(self.context, inputs)
                 self.by_inputs[inputs].open()
 
     def kill(self) -> None:
-        """Kill all reference workers, while other threads may wait for them."""
+        """Kill all reference workers; other threads may be waiting for them."""
         for references in list(self.by_inputs.values()):
             references.kill()
 
@@ -46,11 +46,11 @@ class Verifier:
             self.by_inputs.popitem()[1].close()
 
     def references(self, state: CaseState) -> References:
-        """The references that judge a case."""
+        """The references that verify a case."""
         return self.by_inputs[self.context.inputs_of(state)]
 
     def check(self, state: CaseState) -> None:
-        """Call the case once and verify its result by its contract; only then may it be timed."""
+        """Call the case once and verify its result against its contract, before it may be timed."""
         context = self.context
         context.run.listener.case_state(state.id, "contract")
         result = next(self.results)
@@ -58,7 +58,7 @@ class Verifier:
         if answer is None:
             return
         reason = self._verdict(state, FIRST, result)
-        # The first calls would be made without verification, too.
+        # The first calls would also be made without verification.
         context.reattribute(answer["warmup_s"], "contract", "warmup")
         state.call = from_plain(KnownCall, answer)
         if reason is None:
@@ -68,11 +68,11 @@ class Verifier:
             why = f"{reason}; expected: {state.plan.expectation}" if state.plan.expected else reason
             context.settle(state, "incorrect", why)
         elif state.plan.expected:
-            why = f"expected to be incorrect ({state.plan.expectation}), but its contract passed"
+            why = f"expected to be incorrect ({state.plan.expectation}), but passes its contract"
             context.settle(state, "ok", why)
 
     def _run_checks(self, state: CaseState) -> None:
-        """Run the requested checks of the family, whose results are reported beside the contract's."""
+        """Run the requested checks of the family; they are reported separately from the contract."""
         context = self.context
         only = context.run.checks_of(state.id)
         if only == []:
@@ -82,34 +82,34 @@ class Verifier:
         if answer is not None:
             state.checks = tuple(Checked(**check) for check in answer["checks"])
 
-    def check_under_clock(
-        self, state: CaseState, name: str, readings: int, sampled_s: float | None = None
+    def check_timed_call(
+        self, state: CaseState, name: str, samples: int, sampled_s: float | None = None
     ) -> Mapping[str, Any] | None:
-        """Verify a timed call on fresh inputs; note its time beside that of calls on values seen before.
+        """Verify a timed call on new inputs; store its time with the time of repeated calls.
 
-        It is requested like any turn of so many readings, so only the values could tell the implementation
-        that this call is verified. The further readings are of known values, and follow at once, because the
-        machine may be busier than before. `sampled_s` is the present time of a sampled call, None where that
-        has not been measured. Returns the worker's answer; None if that settled the case.
+        The request looks like any turn with this number of samples, so only the values could reveal to the
+        implementation that this call is verified. The further samples repeat the values, and follow at once,
+        because the machine may be busier than before. `sampled_s` is the current time of a sampled call, None
+        if it was not measured. Returns the worker's reply; None if that settled the case.
         """
         context = self.context
         try:
             self.references(state).draw_fresh(name, state)
         except (Unsupported, Ended) as end:
-            self.references(state).settle_unverified([state], "the reference on fresh inputs", end)
+            self.references(state).settle_unverified([state], "the reference on new inputs", end)
             return None
-        context.run.listener.case_state(state.id, "check under the clock")
-        # The third reading repeats the second one's values: a cache of only the last answer shows there.
-        warm, result = readings > 1 or not state.call.is_long, next(self.results)
+        context.run.listener.case_state(state.id, "verify a timed call")
+        # The third sample repeats the second one's values, which shows a cache of only the last result.
+        warm, result = samples > 1 or not state.call.is_long, next(self.results)
         fresh = {"inputs": name, "cotangent": cotangent_of(state, name), "result": result}
-        answer = context.ask(state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh)
+        answer = context.ask(state, "contract", "sample", readings=samples, inner=1, warm=warm, fresh=fresh)
         reason = None if answer is None else self._verdict(state, name, result)
         context.check_cores(state)
         if reason:
-            why = "its answer depends on earlier calls: it passed before the clock and failed under it"
+            why = "its result depends on earlier calls: the first call passed, but a timed call failed"
             if state.setup.method == "cuda_graph":
-                why = "its CUDA graph holds values of the captured call: the call passed and a replay failed"
-            context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")
+                why = "its CUDA graph reuses values of the captured call: that passed, but a replay failed"
+            context.settle(state, "incorrect", f"{why} on new input values ({reason})")
         if answer is None or not state.living:
             return None
         first_s, *rest = answer["samples_s"]
@@ -120,21 +120,21 @@ class Verifier:
         return answer
 
     def _verdict(self, state: CaseState, inputs: str, result: str) -> str | None:
-        """Why a result fails its contract, "" if it passes; None if it cannot be judged."""
+        """Why a result fails its contract, "" if it passes; None if it cannot be verified."""
         try:
             verdict = self.references(state).judge(state, inputs, result)
         except (Unsupported, Ended) as end:
             state.correctness = None
-            self.references(state).settle_unverified([state], "the verdict on its result", end)
+            self.references(state).settle_unverified([state], "the check of its result", end)
             return None
         correctness = Correctness(**verdict["correctness"])
         failed = verdict["reason"] or "its contract failed"
         if state.info.bounds:
-            failed += f" (judged by what {state.info.file}:{state.info.line} brings)"
+            failed += f" (by the contract in {state.info.file}:{state.info.line})"
         reason = "" if correctness.passed else failed
         if verdict["changed"]:
             correctness = replace(correctness, passed=False)
             reason = f'it changes its input "{verdict["changed"]}", which the next call gets'
-        if state.correctness is None or not correctness.passed:  # fewer rows may be judged now
+        if state.correctness is None or not correctness.passed:  # fewer rows may be verified now
             state.correctness = correctness
         return reason

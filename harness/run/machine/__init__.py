@@ -1,1 +1,1 @@
-"""The machine under a run: its lock, its fingerprint, its noise, and interference while sampling."""
+"""The machine of a run: its lock, its fingerprint, its memory, and interference during sampling."""

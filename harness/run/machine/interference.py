@@ -1,8 +1,8 @@
 """Interference while a group was sampled: steal, CPU quota, thermal throttling, clock changes.
 
-A reading cannot show that its machine was slowed; counters of the kernel and the driver can. They
-become a warning on every time of the group, whose cases share the machine. No reading is dropped
-for it, and a counter that cannot be read gives no warning.
+A sample cannot show that its machine was slowed; counters of the kernel and the driver can. They cause a
+warning on every time of the group, because its cases share the machine. No sample is dropped for it, and a
+counter that cannot be read causes no warning.
 """
 
 import os
@@ -17,34 +17,34 @@ from harness.core.machine import control_groups, first_visible_gpu, kernel_text
 from harness.core.process_tree import with_descendants
 from harness.core.record import GpuReading
 
-IDLE = 0x1  # of nvmlClocksEventReasons (nvml.h): such a clock is low because nothing runs
+IDLE = 0x1  # of nvmlClocksEventReasons (nvml.h): the clock is low because nothing runs
 # Reasons of nvmlClocksEventReasons that are not settings of the user.
 SLOWDOWNS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat", 0x80: "power brake"}
 GPU_CLOCK = 0.97  # of the highest; NVIDIA's steps of 15 MHz are below one per cent
 CLOCK = 0.90  # of a processor's highest; a lower one is more than ripple
-SHARE = 0.05  # tolerated share of the wanted time that is stolen, or of quota periods that are used up
+SHARE = 0.05  # tolerated share of the wanted time that is stolen, or of exhausted quota periods
 LEAST_JIFFIES = 100  # the least wanted time for which a share is meaningful
-LEAST_PERIODS = 10  # the least number of quota periods, mostly of 100 ms, for the same
-LOOK_SECONDS = 5e-3  # that reading clocks may take per round: some kernels take 10 ms for each core
-FREE_LOOKS = 10  # rounds' worth of that time in advance, since the first reads are slow
+LEAST_PERIODS = 10  # the least number of quota periods, mostly of 100 ms, for the same purpose
+LOOK_SECONDS = 5e-3  # time limit per round for reading clocks: some kernels take 10 ms for each core
+FREE_LOOKS = 10  # rounds' worth of that time in advance, because the first reads are slow
 STOLEN = (
-    "the host took {:.0f} % of the processor's time away while it was sampled (steal); "
-    "measure on a quieter machine, ratios within rounds suffer less"
+    "the host took {:.0f} % of the processor's time during sampling (steal); "
+    "measure on a quieter machine (ratios within rounds are affected less)"
 )
-USED_UP = (
-    "a CPU quota was used up in {:.0f} % of its periods while it was sampled, "
-    "and nothing ran till their ends; raise the quota, or give it fewer --threads"
+EXHAUSTED = (
+    "a CPU quota was exhausted in {:.0f} % of its periods during sampling, "
+    "and processes stopped until the period's end; raise the quota, or use fewer --threads"
 )
 THROTTLED = (
-    "the processor throttled {} times for heat while it was sampled; "
-    "let it cool and measure again, ratios within rounds suffer less"
+    "the processor throttled {} times for heat during sampling; "
+    "let it cool and measure again (ratios within rounds are affected less)"
 )
 LOCK = "lock it with nvidia-smi --lock-gpu-clocks"
-HOLD = "hold it with sudo cpupower frequency-set -g performance"
+FIX = "fix it with sudo cpupower frequency-set -g performance"
 
 
 class GpuClocks:
-    """The clocks of the first visible GPU. Raises NVMLError where NVML does not know it."""
+    """The clocks of the first visible GPU. Raises NVMLError if NVML does not know the GPU."""
 
     def __init__(self, nvml: Any) -> None:
         self.nvml = nvml
@@ -54,19 +54,19 @@ class GpuClocks:
         self.gpu = find(int(name) if name.isdigit() else name)
 
     def read(self, round_: int) -> GpuReading:
-        """The present readings, before round `round_`; None for those that the driver does not support."""
-        nvml, ask = self.nvml, self._ask
-        milliwatts = ask(nvml.nvmlDeviceGetPowerUsage)
+        """The current readings, before round `round_`; None for those that the driver does not support."""
+        nvml, query = self.nvml, self._query
+        milliwatts = query(nvml.nvmlDeviceGetPowerUsage)
         return GpuReading(
             round=round_,
-            sm_mhz=ask(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM),
-            memory_mhz=ask(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_MEM),
-            celsius=ask(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
+            sm_mhz=query(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM),
+            memory_mhz=query(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_MEM),
+            celsius=query(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
             watts=None if milliwatts is None else milliwatts / 1000,
-            reasons=ask(nvml.nvmlDeviceGetCurrentClocksThrottleReasons),  # all drivers know this name
+            reasons=query(nvml.nvmlDeviceGetCurrentClocksThrottleReasons),  # all drivers know this name
         )
 
-    def _ask(self, query: Callable[..., int], *arguments: int) -> int | None:
+    def _query(self, query: Callable[..., int], *arguments: int) -> int | None:
         try:
             return query(self.gpu, *arguments)
         except self.nvml.NVMLError:
@@ -74,19 +74,19 @@ class GpuClocks:
 
 
 def open_clocks() -> GpuClocks | str:
-    """The clocks of the first visible GPU, or a sentence why they cannot be read."""
+    """The clocks of the first visible GPU, or a sentence on why they cannot be read."""
     try:
         import pynvml
     except ImportError:
-        return "the GPU's clocks were not read while it was sampled; pip install nvidia-ml-py"
+        return "the GPU's clocks were not read during sampling; pip install nvidia-ml-py"
     try:
         return GpuClocks(pynvml)
     except pynvml.NVMLError as error:
-        return f"the GPU's clocks were not read while it was sampled (NVML: {error}); see nvidia-smi"
+        return f"the GPU's clocks were not read during sampling (NVML: {error}); see nvidia-smi"
 
 
 def clock_warnings(readings: Sequence[GpuReading]) -> list[str]:
-    """A sentence for each clock that moved while the GPU was busy, and one for throttling."""
+    """A sentence for each clock that changed while the GPU was busy, and one for throttling."""
     busy = [reading for reading in readings if not (reading.reasons or 0) & IDLE]
     sentences = [
         _clock_warning("GPU's SM", [each.sm_mhz for each in busy], GPU_CLOCK, LOCK),
@@ -96,11 +96,11 @@ def clock_warnings(readings: Sequence[GpuReading]) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def _clock_warning(whose: str, mhz: Sequence[int | None], steady: float, remedy: str) -> str | None:
+def _clock_warning(owner: str, mhz: Sequence[int | None], steady: float, remedy: str) -> str | None:
     read = [clock for clock in mhz if clock]
     if not read or min(read) >= steady * max(read):
         return None
-    return f"the {whose} clock moved from {min(read)} to {max(read)} MHz while it was sampled; {remedy}"
+    return f"the {owner} clock varied from {min(read)} to {max(read)} MHz during sampling; {remedy}"
 
 
 def _slowdown_warning(readings: Sequence[GpuReading]) -> str | None:
@@ -109,14 +109,14 @@ def _slowdown_warning(readings: Sequence[GpuReading]) -> str | None:
         return None
     causes = ", ".join(dict.fromkeys(name for bit, name in SLOWDOWNS.items() if any(b & bit for b in slowed)))
     return (
-        f"the GPU held its clock back at {len(slowed)} of {len(readings)} looks between samples ({causes}); "
+        f"the GPU reduced its clock at {len(slowed)} of {len(readings)} readings between samples ({causes}); "
         "cool it, raise its power limit, or lock its clock with nvidia-smi --lock-gpu-clocks"
     )
 
 
 @dataclass(frozen=True)
 class MachineCounters:
-    """The files that counters are read from, and the cores that this process may use."""
+    """The files of the counters, and the cores that this process may use."""
 
     stat: Path = Path("/proc/stat")
     cpus: Path = Path("/sys/devices/system/cpu")
@@ -125,7 +125,7 @@ class MachineCounters:
 
 
 class Interference:
-    """Observes from its creation on; call `look` once a round and `warnings` at the end."""
+    """Observes interference from its creation on; call `look` once a round and `warnings` at the end."""
 
     def __init__(
         self,
@@ -143,13 +143,13 @@ class Interference:
         self.rounds = 0
         self.gpu = open_gpu() if device == "cuda" else None
         self.gpu_readings: list[GpuReading] = []
-        self.begun, self.own_s = now(), own_seconds()
+        self.started_s, self.own_s = now(), own_seconds()
         self.throttles = throttles(self.machine)
         self.jiffies = jiffies(self.machine)
         self.quota_periods = quota_periods(self.machine)
 
     def look(self) -> None:
-        """Record the clocks, unless reading them has proved slow."""
+        """Record the clocks, unless reading them takes too long."""
         if self.looked_s <= LOOK_SECONDS * (self.rounds + FREE_LOOKS):
             start = self.now()
             self._look_at_gpu()
@@ -163,8 +163,8 @@ class Interference:
             self.gpu_readings.append(self.gpu.read(self.rounds))
 
     def other_load(self) -> float | None:
-        """Cores that programs outside of this process's tree kept busy since the start, on average."""
-        after, passed_s = jiffies(self.machine), self.now() - self.begun
+        """The mean number of cores that programs outside this process's tree used since the start."""
+        after, passed_s = jiffies(self.machine), self.now() - self.started_s
         if self.jiffies is None or after is None or passed_s <= 0:
             return None
         stolen, wanted = self._since(self.jiffies, after)
@@ -175,24 +175,24 @@ class Interference:
         """One sentence with a remedy per kind of interference since the start; reads the GPU once more."""
         self._look_at_gpu()
         stolen, wanted = self._since(self.jiffies, jiffies(self.machine))
-        used_up, periods = self._since(self.quota_periods, quota_periods(self.machine))
+        exhausted, periods = self._since(self.quota_periods, quota_periods(self.machine))
         throttled = throttles(self.machine) - self.throttles
         sentences = [
             _share_warning(stolen, wanted, LEAST_JIFFIES, STOLEN),
-            _share_warning(used_up, periods, LEAST_PERIODS, USED_UP),
+            _share_warning(exhausted, periods, LEAST_PERIODS, EXHAUSTED),
             THROTTLED.format(throttled) if throttled > 0 else None,
-            _clock_warning("processor's", self.clocks, CLOCK, HOLD),
+            _clock_warning("processor's", self.clocks, CLOCK, FIX),
             *([self.gpu] if isinstance(self.gpu, str) else clock_warnings(self.gpu_readings)),
         ]
         return [sentence for sentence in sentences if sentence]
 
     def _since(self, before: tuple[int, int] | None, now: tuple[int, int] | None) -> tuple[int, int]:
-        """What two counters have counted; zeros where they cannot be read."""
+        """The increase of two counters; zeros if they cannot be read."""
         return (now[0] - before[0], now[1] - before[1]) if before and now else (0, 0)
 
 
 def own_seconds() -> float:
-    """Processor time of this process and all below it, with that of children that have ended."""
+    """Processor time of this process and its descendants, with that of children that have ended."""
     ticks = 0
     for pid in with_descendants(os.getpid()):
         # utime, stime, cutime and cstime are the 14th to the 17th field (proc_pid_stat(5)).
@@ -202,9 +202,9 @@ def own_seconds() -> float:
 
 
 def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
-    """(stolen, wanted) time of the usable cores since boot; wanted is all but idle time, stolen included.
+    """(stolen, wanted) time of the usable cores since boot; wanted is all time but idle time.
 
-    Idle time is left out because it cannot be stolen: it would dilute the share of a busy core.
+    Wanted time includes stolen time. Idle time cannot be stolen, and would dilute the share of a busy core.
     """
     stolen = wanted = 0
     counted = False
@@ -223,7 +223,7 @@ def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
 
 
 def quota_periods(machine: MachineCounters) -> tuple[int, int]:
-    """(used up, all) periods of the CPU quotas of this process's control groups since they were made."""
+    """(exhausted, all) periods of the CPU quotas of this process's control groups since their creation."""
     counts: Counter[str] = Counter()
     for folder in machine.groups:
         for line in kernel_text(folder / "cpu.stat").splitlines():
@@ -233,13 +233,13 @@ def quota_periods(machine: MachineCounters) -> tuple[int, int]:
 
 
 def throttles(machine: MachineCounters) -> int:
-    """How often the usable cores that have the counter have throttled for heat since boot."""
+    """The number of times that usable cores have throttled for heat since boot, if they count it."""
     counters = (machine.cpus / f"cpu{core}/thermal_throttle/core_throttle_count" for core in machine.cores)
     return sum(filter(None, map(_number, counters)))
 
 
-def _share_warning(part: int, whole: int, least: int, says: str) -> str | None:
-    return says.format(100 * part / whole) if whole >= least and part > SHARE * whole else None
+def _share_warning(part: int, whole: int, least: int, sentence: str) -> str | None:
+    return sentence.format(100 * part / whole) if whole >= least and part > SHARE * whole else None
 
 
 def _number(path: Path) -> int | None:

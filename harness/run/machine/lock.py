@@ -1,8 +1,8 @@
-"""Device lock: one benchmark per device at a time, because two at once would measure each other.
+"""Device lock: one benchmark per device at a time, because concurrent benchmarks disturb each other.
 
-Each user has a lock file of their own. Locks of other users are found in the kernel's list of held locks,
-which needs no permission to open their files; so no user can block another's file either. Two benchmarks do
-not see each other across containers, or with different TMPDIR.
+Each user has a lock file. Locks of other users are found in the kernel's list of locks, without opening
+their files; so no user can block another's file. Benchmarks in different containers, or with different
+TMPDIR, do not see each other.
 """
 
 import os
@@ -36,9 +36,9 @@ def device_lock(
     *,
     wait: Callable[[str], None] | None = None,
 ) -> Generator[None]:
-    """Hold `device` for this process; MachineError names the process that holds it, and since when.
+    """Lock `device` for this process; MachineError names the process that has locked it, and since when.
 
-    The lock is signed with `command`, by default the typed one. With `wait` the process waits until the
+    The lock is signed with `command` (default: the typed command). With `wait` the process waits until the
     device is free instead, and calls `wait` with a sentence about each holder.
     """
     where = path or lock_path(device)
@@ -46,36 +46,36 @@ def device_lock(
         lock = FileLock(where)
     except OSError as error:
         raise MachineError(
-            f"{where} cannot be held ({error.strerror}); remove it, or set TMPDIR to a folder of your own"
+            f"{where} cannot be locked ({error.strerror}); remove it, or set TMPDIR to your own folder"
         ) from None
     with closing(lock):
         shown = None
-        while rival := _rival(lock, device, command or " ".join(typed_command()), where):
+        while holder := _take(lock, device, command or " ".join(typed_command()), where):
             if wait is None:
                 raise MachineError(
-                    f"device {device} is held by {rival}; wait for it, as run and gate do with --wait, "
-                    "or end it: two benchmarks at once measure each other"
+                    f"device {device} is in use by {holder}; wait for it (run and gate: --wait) or end it, "
+                    "because two benchmarks at once disturb each other"
                 )
-            if rival != shown:
-                shown = rival
-                wait(f"waiting for device {device}, held by {rival}")
+            if holder != shown:
+                shown = holder
+                wait(f"waiting for device {device}, in use by {holder}")
             time.sleep(POLL_SECONDS)  # trying twice a second disturbs no measurement
         yield
 
 
-def _rival(lock: FileLock, device: str, command: str, where: Path) -> Holder | None:
+def _take(lock: FileLock, device: str, command: str, where: Path) -> Holder | None:
     """Try to take the lock; None on success, else the holder."""
     if not lock.take(command):
         return lock.holder()
-    # Only after taking its own lock: of two users who come at once, each then sees the other and gives up.
-    rival = _other_user(device, where)
-    if rival:
+    # Only after taking its own lock: if two users start at once, each then sees the other and gives up.
+    holder = _other_user(device, where)
+    if holder:
         lock.release()
-    return rival
+    return holder
 
 
 def _other_user(device: str, own: Path) -> Holder | None:
-    """The holder of another user's lock of this device, by the kernel's list; None if there is none."""
+    """The holder of another user's lock of this device, from the kernel's list; None without one."""
     try:
         holders = {int(inode): int(pid) for pid, inode in HELD.findall(LISTED.read_text(encoding="ascii"))}
     except OSError:  # a kernel without the list

@@ -1,4 +1,4 @@
-"""Probes of this machine, in processes set up like measuring ones: its fingerprint and its ceilings."""
+"""Probes of this machine, in processes set up like measuring ones: fingerprint and roofline ceilings."""
 
 import json
 import os
@@ -19,28 +19,28 @@ FINGERPRINT_SECONDS, CEILINGS_SECONDS = 120.0, 300.0
 
 def probe_fingerprint(device: str, threads: int) -> dict[str, Any]:
     """The output of :mod:`harness.worker.fingerprint`: `fingerprint`, `environment` and `gpu`."""
-    words = ["harness.worker.fingerprint", device, str(threads)]
-    return run_module(words, "describing this machine", FINGERPRINT_SECONDS, child_process.environment())
+    arguments = ["harness.worker.fingerprint", device, str(threads)]
+    return run_module(arguments, "describing this machine", FINGERPRINT_SECONDS, child_process.environment())
 
 
 def measure_ceilings(device: str, threads: int) -> dict[str, Any]:
     """The roofline ceilings of a device, with time and load average. MachineError without an answer."""
     load = os.getloadavg()[0]
-    words = ["harness.worker.frameworks.torch.ceilings", device, str(threads)]
+    arguments = ["harness.worker.frameworks.torch.ceilings", device, str(threads)]
     with device_lock(device):
         what = f"measuring the ceilings of {device}"
-        readings = run_module(words, what, CEILINGS_SECONDS, worker_environment(device))
-    return {**readings, "measured": datetime.now(UTC).isoformat(timespec="seconds"), "load": load}
+        ceilings = run_module(arguments, what, CEILINGS_SECONDS, worker_environment(device))
+    return {**ceilings, "measured": datetime.now(UTC).isoformat(timespec="seconds"), "load": load}
 
 
-def run_module(words: Sequence[str], what: str, seconds: float, environment: Mapping[str, str]) -> Any:
-    """The answer of `python -m WORDS`, which prints it as JSON.
+def run_module(arguments: Sequence[str], what: str, seconds: float, environment: Mapping[str, str]) -> Any:
+    """The output of `python -m ARGUMENTS`, which prints JSON.
 
-    MachineError where it fails, or takes more than `seconds`; its sentence begins with `what`, the task.
+    MachineError if it fails, or takes more than `seconds`; its sentence starts with the task, `what`.
     """
     try:
         answer = subprocess.run(
-            [sys.executable, "-m", *words],
+            [sys.executable, "-m", *arguments],
             stdin=subprocess.DEVNULL,
             env=environment,
             capture_output=True,
@@ -51,5 +51,5 @@ def run_module(words: Sequence[str], what: str, seconds: float, environment: Map
         )
     except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
         why = last_line(str(error.stderr or error))
-        raise MachineError(f"{what} failed: {why}; free the machine and retry") from None
+        raise MachineError(f"{what} failed: {why}; end other programs and retry") from None
     return json.loads(answer.stdout)

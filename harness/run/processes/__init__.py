@@ -1,5 +1,5 @@
-"""Worker processes, on the runner's side: start, ask, park, end, and explain a death.
+"""Worker processes, on the runner's side: start, send requests, park, end, and explain a death.
 
-Change nothing here without running tests/worker/test_endings: a process left behind disturbs the next
-measurement. Imports store, sweep, catalog and core.
+After a change here, run tests/worker/test_endings: a process left behind disturbs the next measurement.
+Imports store, sweep, catalog and core.
 """

@@ -1,4 +1,4 @@
-"""The interface between the runner and the processes that it drives; tests implement it with a fake."""
+"""The interface between the runner and its worker processes; tests implement it with a fake."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -7,12 +7,12 @@ from harness.core.protocol import Job
 
 
 class Ended(Exception):  # noqa: N818 - how a request ended is a result, not an error
-    """A request ended without an answer: `oom`, `timeout`, `crashed` or `unjudged`, with one sentence.
+    """A request ended without a reply: `oom`, `timeout`, `crashed` or `unjudged`, with one sentence.
 
-    `alive`: the process raised an exception and can be asked again; otherwise it is gone. `output` has a
-    crash's traceback, if any, and what the process has printed. `died_of` is the cause of death without a
-    remedy; empty where the process was killed by the runner, or lives. `remedy` is the flag that may help,
-    where it is not the usual one of the status.
+    `alive`: the process raised an exception and takes further requests; otherwise it is gone. `output` has a
+    crash's traceback, if any, and the process's output. `died_of` is the cause of death without a remedy;
+    empty if the runner killed the process, or if it lives. `remedy` is the flag that may help, if it is not
+    the usual one of the status.
     """
 
     def __init__(
@@ -34,19 +34,18 @@ class Worker(Protocol):
     """One measuring process, parked (SIGSTOP) whenever no request is open."""
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
-        """The answer to a request, given within `seconds` of the process's own turn.
+        """The reply to a request, within `seconds` of the process's own turn.
 
-        Raises Ended when the process fails, dies, hangs or exhausts its memory instead; Unsupported
-        when it refuses.
+        Raises Ended if the process fails, dies, hangs or exhausts its memory; Unsupported if it refuses.
         """
         ...
 
     def count_cores(self) -> int | None:
-        """How many cores it and the processes that it started may use; None where it may use all."""
+        """The number of cores that the process and its children may use; None if it may use all."""
         ...
 
     def kill(self) -> None:
-        """Kill the process; may be called while another thread waits for its answer, which is Ended then."""
+        """Kill the process; a thread that waits for its reply then gets Ended."""
         ...
 
     def close(self) -> None:
@@ -55,10 +54,12 @@ class Worker(Protocol):
 
 
 class Executor(Protocol):
-    def spawn(self, job: Job, limit_bytes: int) -> Worker:
-        """Start a process. `limit_bytes` bounds the resident size of all living ones together.
+    """Starts measuring processes."""
 
-        Raises Ended or Unsupported as `ask` does, and MachineError when nothing can be started here.
+    def spawn(self, job: Job, limit_bytes: int) -> Worker:
+        """Start a process. `limit_bytes` limits the resident size of all living processes together.
+
+        Raises Ended or Unsupported as `ask` does, and MachineError if no process can be started here.
         """
         ...
 

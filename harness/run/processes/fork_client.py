@@ -1,4 +1,4 @@
-"""The runner's client of a fork server, which starts in the background and is awaited at its first use."""
+"""The runner's client of a fork server, which starts in the background and is waited for at its first use."""
 
 import subprocess
 import sys
@@ -24,9 +24,9 @@ ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "2",
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "PYTHONUNBUFFERED": "1",
-    # glibc returns freed memory to the system or not, as the heap of a process happens to lie. Where it does,
-    # every call faults its pages in anew: of ten pairs of equal programs three differed by a factor of 2.3.
-    # A long-lived process settles on the first value by itself (mallopt(3), M_MMAP_THRESHOLD).
+    # Whether glibc returns freed memory to the system depends on the layout of a process's heap. If it does,
+    # every call faults its pages in again: 3 of 10 pairs of equal programs differed by a factor of 2.3.
+    # A long-lived process reaches the first value without this setting (mallopt(3), M_MMAP_THRESHOLD).
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
 }
@@ -36,7 +36,7 @@ ENVIRONMENT = {
 class Fork:
     """A forked worker; `exit_code` is None until the server has reported its end.
 
-    After that the system may reuse its process id, so no signal may be sent to it.
+    Afterwards the system may reuse its process id, so no signal may be sent to it.
     """
 
     pid: int
@@ -44,10 +44,10 @@ class Fork:
 
 
 class Server:
-    """A fork server. `living` are the workers whose end has not been reported, by process id. Thread-safe.
+    """A fork server. `living` maps process ids to workers without a reported end. Thread-safe.
 
-    `interpreter`, `path` and `environment` are for the sides of a gate: another Python, folders in front of
-    its import path, further variables. Without `tracing` workers start sooner, but have no figures from
+    `interpreter`, `path` and `environment` are for the sides of a gate: another Python, folders at the start
+    of its import path, further variables. Without `tracing` workers start sooner, but have no figures from
     fake tensors.
     """
 
@@ -66,14 +66,14 @@ class Server:
         self.living: dict[int, Fork] = {}
         self.missing: str | None = None
         self.ready = False
-        self.talking = threading.Lock()  # one request and its answer at a time
+        self.talking = threading.Lock()  # one request and its reply at a time
         self.end, theirs = protocol.pair()
         self.log = Log(folder / f"server-{self.frameworks}-{self.end.fileno()}.log")
-        words = [self.frameworks, str(theirs.fileno()), str(folder), *([] if tracing else ["untraced"])]
+        arguments = [self.frameworks, str(theirs.fileno()), str(folder), *([] if tracing else ["untraced"])]
         try:
             with theirs, self.log.open() as log:
                 self.process = subprocess.Popen(
-                    [interpreter, "-m", "harness.worker.fork_server", *words],
+                    [interpreter, "-m", "harness.worker.fork_server", *arguments],
                     env={**worker_environment(device, path), **(environment or {})},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -97,7 +97,7 @@ class Server:
             message, _ = protocol.receive(self.end)
         except TimeoutError:
             raise MachineError(
-                f"importing {self.frameworks} took more than {START_SECONDS:.0f} s; free the machine"
+                f"importing {self.frameworks} took more than {START_SECONDS:.0f} s; end other programs"
             ) from None
         if message is None:
             raise MachineError(
@@ -109,7 +109,7 @@ class Server:
         self.end.settimeout(FORK_SECONDS)
 
     def fork(self, job: Job, fds: list[int]) -> Fork:
-        """A new worker. Unsupported if the framework is missing, Ended when the server fails."""
+        """Fork a new worker. Unsupported if the framework is missing, Ended if the server fails."""
         with self.talking:
             self.wait_ready()
             if self.missing:
@@ -123,9 +123,9 @@ class Server:
             except TimeoutError:
                 self.close()
                 why = f"the {self.frameworks} server did not fork within {FORK_SECONDS:.0f} s"
-                raise Ended("crashed", f"{why}; free the machine") from None
+                raise Ended("crashed", f"{why}; end other programs") from None
             if pid is None:
-                raise Ended("crashed", f"the {self.frameworks} server died; the next case starts another one")
+                raise Ended("crashed", f"the {self.frameworks} server died; the next case starts a new one")
             worker = self.living[pid] = Fork(pid)
             return worker
 
@@ -147,7 +147,7 @@ class Server:
         return int(message["pid"])
 
     def close(self) -> None:
-        """Close the socket: the server then kills everything below it, and ends."""
+        """Close the socket; the server then kills all its descendants, and ends."""
         self.end.close()
         try:
             self.process.wait(timeout=END_SECONDS)

@@ -1,4 +1,4 @@
-"""Memory monitor: watches the memory of measuring processes from outside."""
+"""Memory monitor: observes the memory of measuring processes from outside."""
 
 import os
 import resource
@@ -10,15 +10,15 @@ from harness.core.process_tree import with_descendants
 from harness.core.units import format_bytes
 
 NEAR = 0.9  # of a limit: close enough to explain a death
-PAUSE = 10.0  # times as long as counting shared pages took, before they are counted again
+PAUSE = 10.0  # between two counts of shared pages, in units of the time that the first count took
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass
 class Watched:
-    """A process: its private bytes `before`, at its fork, and since; and how many it may take.
+    """A monitored process: its private bytes `before`, at its fork, and since, and the bytes `allowed`.
 
-    `repeated` are bytes of `private` that parents and children count twice; `taken` are the most so far.
+    `repeated` are the bytes of `private` that parents and children count twice; `taken` is the peak so far.
     """
 
     before: int
@@ -29,10 +29,10 @@ class Watched:
 
 
 class MemoryMonitor:
-    """Memory that the living processes have taken since their fork.
+    """Monitors the memory that the living processes have taken since their fork.
 
-    One limit bounds the resident bytes of all of them together. Another, RLIMIT_AS, bounds the address
-    space that each process may map beyond what its backend mapped at start.
+    One limit bounds the resident bytes of all processes together. Another, RLIMIT_AS, bounds the address
+    space that each process may map in addition to what its backend mapped at the start.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class MemoryMonitor:
         self.next_count_s = 0.0
 
     def add(self, pid: int, allowed: int) -> None:
-        # Pages shared with the fork server are anonymous too, so only the growth from here on counts.
+        # Pages shared with the fork server are also anonymous, so only the growth from here on counts.
         self.watched[pid] = Watched(_private_bytes(pid), allowed)
 
     def remove(self, pid: int) -> None:
@@ -65,8 +65,8 @@ class MemoryMonitor:
         if total <= self.limit_bytes:
             return None
         return (
-            f"resident memory reached {format_bytes(total)}; "
-            f"the limit is {format_bytes(self.limit_bytes)}: raise --memory"
+            f"resident memory reached {format_bytes(total)}, "
+            f"over the limit of {format_bytes(self.limit_bytes)}; raise --memory"
         )
 
     def _total(self) -> int:
@@ -74,11 +74,11 @@ class MemoryMonitor:
         return sum(max(0, process.private - process.repeated) for process in list(self.watched.values()))
 
     def _count_repeated(self, own: Watched | None) -> None:
-        """Count the pages that parents and children share, if the sizes alone come near a limit.
+        """Count the pages that parents and children share, if the sizes come near a limit.
 
-        The kernel walks all pages for that: 12 ms per GiB and process (Linux 6.18), against 40 µs for a
-        size. So it is done rarely, and the latest count is used until the next; but always anew before the
-        limit counts as exceeded.
+        The kernel walks all pages for that: 12 ms per GiB and process (Linux 6.18), compared with 40 µs for a
+        size. So it is done rarely, and the latest count is used until the next one. Before the limit counts
+        as exceeded, pages are always counted again.
         """
         living = list(self.watched.items())
         near = sum(max(0, process.private) for _, process in living) > NEAR * self.limit_bytes
@@ -94,23 +94,23 @@ class MemoryMonitor:
             self.next_count_s = end + PAUSE * (end - start)
 
     def near_limit(self, pid: int) -> str | None:
-        """How close a process came to its limit, if close enough to explain its death."""
+        """A phrase on how close a process came to its limit, if close enough to explain its death."""
         process = self.watched.get(pid)
         if process is None or process.taken < NEAR * process.allowed:
             return None
-        return f"with {format_bytes(process.taken)} taken of the {format_bytes(process.allowed)} allowed"
+        return f"using {format_bytes(process.taken)} of the {format_bytes(process.allowed)} allowed"
 
 
 def _private_bytes(pid: int) -> int:
-    """Resident bytes that are not shared or file-backed, of a process and its descendants."""
+    """Resident bytes of a process and its descendants that are not shared and not file-backed."""
     sizes = [_sizes(member) for member in with_descendants(pid)]
     # statm's third field is file-backed and shared memory (proc_pid_statm(5)): inputs, which all processes
-    # map from files, count for none of them.
+    # map from files, are not counted.
     return sum(resident - shared for _, resident, shared in sizes)
 
 
 def _repeated_bytes(pid: int) -> int:
-    """The part of :func:`_private_bytes` that counts pages more than once; 0 without child processes."""
+    """The bytes that :func:`_private_bytes` counts more than once; 0 without child processes."""
     members = with_descendants(pid)
     if len(members) == 1:
         return 0
@@ -124,7 +124,7 @@ def _repeated_bytes(pid: int) -> int:
 def _proportional_bytes(pid: int, private: int) -> int:
     """Anonymous bytes of a process, each page divided by the number of processes that map it (PSS).
 
-    `private` where the kernel does not give them.
+    `private` if the kernel does not report them.
     """
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -134,7 +134,7 @@ def _proportional_bytes(pid: int, private: int) -> int:
 
 
 def _mapped_bytes(pid: int, allowed: int) -> int:
-    """How much of the allowed address space a process has mapped; 0 while it has no limit."""
+    """The bytes of the allowed address space that a process has mapped; 0 while it has no limit."""
     try:
         cap, _ = resource.prlimit(pid, resource.RLIMIT_AS)
     except OSError:
@@ -143,7 +143,7 @@ def _mapped_bytes(pid: int, allowed: int) -> int:
 
 
 def _sizes(pid: int) -> tuple[int, int, int]:
-    """(address space, resident, shared) in bytes; zeros when it has ended."""
+    """(address space, resident, shared) memory in bytes; zeros if the process has ended."""
     try:
         fields = Path(f"/proc/{pid}/statm").read_text().split()
     except OSError:
@@ -153,7 +153,7 @@ def _sizes(pid: int) -> tuple[int, int, int]:
 
 
 def oom_kills() -> int:
-    """How many processes the kernel's OOM killer has killed since boot."""
+    """The number of processes that the kernel's OOM killer has killed since boot."""
     try:
         _, _, rest = Path("/proc/vmstat").read_bytes().partition(b"\noom_kill ")
     except OSError:

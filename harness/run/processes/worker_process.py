@@ -1,4 +1,4 @@
-"""The real executor: workers of fork servers, stopped between their turns."""
+"""The executor outside tests: workers of fork servers, stopped between their turns."""
 
 import copy
 import itertools
@@ -23,9 +23,9 @@ from harness.run.processes.memory_monitor import MemoryMonitor, oom_kills
 from harness.run.processes.output_log import MORE_MEMORY, Log, crash_output, exit_cause
 
 POLL_SECONDS = 0.05
-COMPILE_TURNS = 5  # times its timeout that one request may spend compiling, beside its own turn
-MORE_SPACE = "free space there, or set TMPDIR, and go on with run --resume"
-DEATH_SECONDS = 10.0  # that a server may take, on a busy machine, to report a worker's exit status
+COMPILE_TURNS = 5  # timeouts that one request may spend compiling, in addition to its own turn
+MORE_SPACE = "free space there, or set TMPDIR, and continue with run --resume"
+DEATH_SECONDS = 10.0  # for a server to report a worker's exit status, on a busy machine
 
 
 class Process:
@@ -34,17 +34,17 @@ class Process:
     def __init__(self, server: Server, job: Job, monitor: MemoryMonitor, log: Log) -> None:
         self.server, self.job, self.monitor, self.log = server, job, monitor, log
         self.open = True
-        self.oom_kills = oom_kills()  # of the machine's processes, when its last turn began
+        self.oom_kills = oom_kills()  # on this machine, when the worker's last turn started
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
             self.fork = server.fork(job, [theirs.fileno(), output.fileno()])
         self.pid = self.fork.pid
-        if job.role != "reference":  # a reference's memory is the harness's own
+        if job.role != "reference":  # a reference's memory is not the implementation's
             monitor.add(self.pid, job.memory_bytes)
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         if not self.open:
-            raise Ended("crashed", "its process has been ended")
+            raise Ended("crashed", "its process has ended")
         if self._was_killed():
             raise self._death()
         self.oom_kills = oom_kills()
@@ -61,12 +61,12 @@ class Process:
         return self._read(arguments["asks"] if verb == "turn" else verb, answer)
 
     def _read(self, verb: str, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer in a message; raises as `ask` does where the message has something else."""
+        """The reply in a message; raises as `ask` does if the message is not a reply."""
         try:
             reply = read_reply(verb, message)
         except ValueError as error:
             output = crash_output(self.log)
-            # The process sent something malformed, so an implementation may have tampered with it: it is
+            # An implementation may have tampered with a process that sends a malformed reply, so it is
             # ended. A reference worker runs no implementation, and serves the whole group.
             if self.job.role != "reference":
                 self.close()
@@ -82,13 +82,13 @@ class Process:
         if reply.scratch_full is not None:
             raise MachineError(f"{reply.scratch_full}; {MORE_SPACE}")
         if reply.unsupported is not None:
-            raise Unsupported(reply.unsupported or "it says no more")
+            raise Unsupported(reply.unsupported or "it gives no reason")
         return reply.ok
 
     def _wait(self, verb: str, seconds: float) -> dict[str, Any] | None:
-        """The answer; None if the process is gone. Ended if it has to be killed.
+        """The reply; None if the process is gone. Ended if it has to be killed.
 
-        Time in which the worker reports to compile does not count, up to COMPILE_TURNS times `seconds`.
+        Compile time that the worker reports does not count, up to COMPILE_TURNS times `seconds`.
         """
         spent_s = {False: 0.0, True: 0.0}  # in its own turn, and compiling
         compiles, before = False, time.monotonic()
@@ -110,27 +110,25 @@ class Process:
             if sum(spent_s.values()) - compile_s > seconds:
                 oom_evidence = self.monitor.near_limit(self.pid)
                 self.close()
-                beside = f" and {compile_s:.0f} s of compiling" if compile_s >= 1 else ""
+                compiling = f", not counting {compile_s:.0f} s of compiling" if compile_s >= 1 else ""
+                late = f"no reply within {seconds:.0f} s{compiling}"
                 if oom_evidence:
-                    text = f"no answer within {seconds:.0f} s{beside}, {oom_evidence}; raise --memory"
-                    raise Ended("oom", text)
+                    raise Ended("oom", f"{late}, {oom_evidence}; raise --memory")
                 if verb == "prepare":
                     quicker = traits_of(self.job.framework).quicker_compile.get(self.job.case.device)
                     remedy = f"raise --timeout, or {quicker}" if quicker else "raise --timeout"
                     raise Ended("timeout", f"not compiled within {seconds:.0f} s; {remedy}")
-                raise Ended(
-                    "timeout", f"no answer within {seconds:.0f} s of its own turn{beside}; raise --timeout"
-                )
+                raise Ended("timeout", f"{late}; raise --timeout")
 
     def _was_killed(self) -> bool:
-        """Whether it was killed while parked: SIGKILL is the only signal that acts on a stopped process."""
+        """Whether it was killed while parked: only SIGKILL acts on a stopped process."""
         self.server.drain()
         return self.fork.exit_code == -signal.SIGKILL
 
     def _death(self) -> Ended:
         oom_evidence = self.monitor.near_limit(self.pid)
         self._await_exit(DEATH_SECONDS)
-        # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
+        # The counter is for the whole machine, so it is evidence only together with this process's SIGKILL.
         killed = oom_kills() > self.oom_kills
         end = exit_cause(self.fork.exit_code, self.log.tail(), oom_evidence, killed=killed)
         end.output = crash_output(self.log)
@@ -150,16 +148,16 @@ class Process:
     def _signal(self, number: int) -> None:
         """Send a signal to the worker's group, and to the worker itself, which may have left its group."""
         if self.fork.exit_code is not None:
-            return  # its id may be reused; the server has killed what it left behind
+            return  # its id may be reused; the server has killed its descendants
         for send in (os.killpg, os.kill):
-            with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
+            with suppress(ProcessLookupError, PermissionError):  # it died; the next read reports it
                 send(self.pid, number)
 
     def count_cores(self) -> int:
         return len(process_tree.allowed_cores(self.pid))
 
     def kill(self) -> None:
-        """Kill the process; may be called from another thread than the one that waits for its answer."""
+        """Kill the process; may be called while another thread waits for its reply."""
         self._signal(signal.SIGKILL)
 
     def close(self) -> None:
@@ -172,9 +170,9 @@ class Process:
 
 
 class Processes:
-    """Fork servers by framework, started when first named and kept for the whole run.
+    """Fork servers by framework, started when first needed and used for the whole run.
 
-    For a side of a gate: by another `interpreter`, with the folders of `path` first on its import path.
+    A side of a gate has another `interpreter`, and the folders of `path` first on its import path.
     """
 
     def __init__(
@@ -211,7 +209,7 @@ class Processes:
             raise _nothing_starts(self.folder, error) from None
 
     def for_another_thread(self) -> "Processes":
-        """The same servers with another memory monitor, which watches the turns of one thread."""
+        """The same servers with another memory monitor, for the turns of one thread."""
         other = copy.copy(self)
         other.monitor = MemoryMonitor()
         return other
@@ -227,7 +225,7 @@ class Processes:
 
     def close(self) -> None:
         for server in self.servers.values():
-            server.end.close()  # all of them first, so that they end concurrently
+            server.end.close()  # close all first, so that they end concurrently
         for server in self.servers.values():
             server.close()
         self.scratch.close()
@@ -235,6 +233,6 @@ class Processes:
 
 def _nothing_starts(folder: Path | str, error: OSError) -> MachineError:
     return MachineError(
-        f"no process can be started below {folder} ({error.strerror}); "
+        f"cannot start a process in {folder} ({error.strerror}); "
         "free space or processes, set TMPDIR, or raise ulimit -n"
     )

@@ -71,7 +71,7 @@ def test_a_death_costs_the_others_nothing_but_the_pair(tmp_path, side, verb):
 
 
 def test_a_death_in_a_later_pair_keeps_the_pairs_before(tmp_path):
-    act = {"scatter": Act(verbs={"ready": at(3, Ended("timeout", "no answer within 60 s"))})}
+    act = {"scatter": Act(verbs={"ready": at(3, Ended("timeout", "no reply within 60 s"))})}
     world = World(tmp_path, act, names=BOTH)
     world.loop()
     assert world.paired().verdict == INVALID

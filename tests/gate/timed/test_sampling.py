@@ -95,7 +95,7 @@ def test_a_time_that_is_not_positive_is_no_time(tmp_path, wrong, side):
         world.pair()
     assert world.paired().verdict == INVALID
     assert world.paired().reason.startswith(
-        f'the {side} ended its process: it answered "sample" in another form'
+        f'the {side} ended its process: it replied to "sample" in an invalid form'
     )
 
 
@@ -132,7 +132,7 @@ def test_answers_are_judged_again_after_the_clock(tmp_path):
     world = World(tmp_path, names=("scatter", "threshold"), wrong=["candidate:scatter/2"])
     assert set(world.rounds()) == {"threshold"}
     assert world.paired().verdict == INCORRECT
-    assert world.paired().reason.startswith("its answer depends on earlier calls")
+    assert world.paired().reason.startswith("its result depends on earlier calls")
 
 
 def recalling(arguments):
@@ -144,4 +144,4 @@ def recalling(arguments):
 def test_a_side_that_remembers_its_answers_is_not_timed(tmp_path, side, verdict):
     world = World(tmp_path, **{side: slower(1e-3, verbs={"sample": recalling})})
     assert world.end()[0] == verdict
-    assert "it remembers answers: 5.00 ms on values that it had not seen" in world.paired().reason
+    assert "caches results by input value: 5.00 ms for new inputs" in world.paired().reason

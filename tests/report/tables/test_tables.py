@@ -90,7 +90,7 @@ def wrong(name, seq=4 * K, reason="12 elements differ", **more):
 
 
 PAIR = [timed("broadcast", 2.0), timed("scatter", 1.0)]
-STOLEN = "the host took 12 % of the processor's time away while it was sampled (steal)"
+STOLEN = "the host took 12 % of the processor's time during sampling (steal)"
 ENDS = (("timeout", "took too long"), ("oom", "killed at its limit"), ("timeout", "took too long"))
 H100 = {"device": "cuda", "cpu": "AMD EPYC", "gpu": {"name": "NVIDIA H100 80GB HBM3"}}
 UNCOUNTED = Correctness("exact", False, "whole", {"mismatches": None})  # a result of another shape

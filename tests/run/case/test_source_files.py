@@ -59,7 +59,8 @@ def test_a_case_whose_source_was_edited_is_not_measured(project, tmp_path):
     found = measure(shared.executor, scratch, group(), shared=shared)
     assert (found["scatter"].status, found["scatter"].timing) == ("skipped", None)
     assert reason(found["scatter"]) == (
-        f"{folder / '_helper.py'} has changed since the run began, and its record would name what it was; "
+        f"{folder / '_helper.py'} has changed since the run started, "
+        "so its record would name the old source; "
         "run it again"
     )
     assert found["broadcast"].status == "ok"

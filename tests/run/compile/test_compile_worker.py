@@ -21,7 +21,7 @@ def worker(catalog):
 def test_a_target_has_no_compiler_for_torch(worker, ask, target):
     answer = worker.compile(ask(target=target, implementation="mask/torch_scatter"), SETTINGS)
     assert answer.status == "unsupported"
-    assert answer.reason == f"torch has no compiler for {target}; its figures are the host's"
+    assert answer.reason == f"torch cannot compile for {target}; use --target host"
     assert not worker.processes.servers
 
 

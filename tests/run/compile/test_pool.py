@@ -154,7 +154,7 @@ def test_after_a_timeout_longer_lengths_are_skipped_and_shorter_ones_not(pool, a
     said = heard(pool(worker), ask(2048), ask(4096), ask(1024))
     ends = {seq: one.status for (seq, _), one in said.items()}
     assert ends == {2048: "timeout", 4096: "skipped", 1024: "ok"}
-    assert said[4096, "host"].reason == "inferred: 2Ki took too long to compile"
+    assert said[4096, "host"].reason == "inferred: compiling seq 2Ki took too long"
 
 
 def test_equal_requests_are_compiled_once(pool, ask):

@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from harness.run.group.compilation import exhaust_in_threads
+from harness.run.group.compilation import run_concurrently
 
 
 def fail():
@@ -17,11 +17,11 @@ def test_where_one_fails_the_others_end_with_the_step_at_hand(last):
     steps = iter(range(10**7))
     works = [steps, fail()] if last else [fail(), steps]
     with pytest.raises(KeyboardInterrupt):
-        exhaust_in_threads(works)
+        run_concurrently(works)
     assert next(steps, None) is not None
 
 
 def test_a_long_step_is_made_to_end_where_another_fails():
     ended = Event()
     with pytest.raises(KeyboardInterrupt):
-        exhaust_in_threads([(ended.wait() for _ in "a"), fail()], ended.set)
+        run_concurrently([(ended.wait() for _ in "a"), fail()], ended.set)

@@ -90,7 +90,9 @@ def test_a_group_that_does_not_fit_together_is_measured_one_by_one_and_says_so(t
         assert record.status == "ok"
         assert timing(record).stopped == "interval"
         (warning,) = timing(record).warnings
-        assert warning.startswith("measured alone: the group together plans 1.76 GiB, the limit is 1000 MiB")
+        assert warning.startswith(
+            "measured separately: the whole group plans 1.76 GiB, and the limit is 1000 MiB"
+        )
     calls = [(who, verb) for who, _, verb, _ in executor.asked if who != "reference" and verb != "prepare"]
     for first, second in itertools.pairwise(THREE):
         waited = calls.index((second, "check")) > len(calls) - 1 - calls[::-1].index((first, "sample"))
@@ -101,7 +103,7 @@ def test_on_a_gpu_the_context_of_every_process_counts_and_so_does_the_size_of_th
     executor = FakeExecutor({name: Act(planned=100 * MIB) for name in THREE})
     shared = context(executor, tmp_path)
     shared.device_memory = {"cpu": DeviceMemory(900 * MIB, 200 * MIB)}
-    warning = "measured alone: the group together plans 1.07 GiB, the limit is 900 MiB"
+    warning = "measured separately: the whole group plans 1.07 GiB, and the limit is 900 MiB"
     for record in measure(executor, tmp_path, group(THREE), shared=shared).values():
         assert timing(record).warnings == (warning,)
     executor = FakeExecutor({"scatter": Act(planned=950 * MIB)})
@@ -133,7 +135,7 @@ def test_a_case_near_the_memory_limit_has_the_memory_to_itself(tmp_path, depth):
         assert beside[name]
         assert not any(beside[name]), "another process of the group was alive"
     if depth == "run":
-        warning = "measured alone: it plans 900 MiB, the limit is 1000 MiB"
+        warning = "measured separately: it plans 900 MiB, and the limit is 1000 MiB"
         assert [timing(found[name]).warnings for name in THREE] == [(), (warning,), (warning,)]
 
 
@@ -195,14 +197,14 @@ def test_a_replay_that_is_wrong_on_fresh_values_is_incorrect(tmp_path):
     )
     record = measure(executor, tmp_path)["scatter"]
     assert (record.status, record.timing) == ("incorrect", None)
-    assert (record.reason or "").startswith("its CUDA graph holds values of the captured call")
+    assert (record.reason or "").startswith("its CUDA graph reuses values of the captured call")
 
 
 def test_more_cores_than_were_given_are_a_broken_rule(tmp_path):
     found = measure(FakeExecutor({"scatter": Act(cores=2)}), tmp_path)
     assert (found["scatter"].status, found["scatter"].timing) == ("incorrect", None)
     assert found["scatter"].reason == (
-        "it may run on 2 cores, where 1 was given; leave the affinity of threads alone, or raise --threads"
+        "it may use 2 cores, but --threads is 1; do not set CPU affinity, or raise --threads"
     )
     assert found["broadcast"].status == "ok"
     cases = tuple(dataclasses.replace(case, device="cuda") for case in group().cases)

@@ -66,7 +66,7 @@ def test_a_machine_that_starts_nothing_stops_the_run_and_leaves_nothing(tmp_path
 def test_a_scratch_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     executor = FakeExecutor()
-    with pytest.raises(MachineError, match="cannot be made"):
+    with pytest.raises(MachineError, match="cannot be created"):
         measure(executor, tmp_path, shared=context(executor, tmp_path / "file"))
 
 
@@ -75,7 +75,7 @@ def test_a_scratch_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     [
         ("scatter", Act(planned=1001 * MIB), "the compiler plans 1001 MiB; the limit is 1000 MiB"),
         ("threshold", Act(planned=1001 * MIB), "the trace over fake tensors plans 1001 MiB"),
-        ("plain", Act(planned=None, input_bytes=2000 * MIB), "its inputs alone take 1.95 GiB"),
+        ("plain", Act(planned=None, input_bytes=2000 * MIB), "its inputs take 1.95 GiB"),
     ],
 )
 def test_a_plan_beyond_the_limit_is_oom_and_never_runs(tmp_path, name, act, says):
@@ -89,11 +89,11 @@ def test_a_plan_beyond_the_limit_is_oom_and_never_runs(tmp_path, name, act, says
     assert found["broadcast"].status == "ok"
 
 
-ABORTED = Ended("crashed", "killed by SIGABRT; run it alone to see why", died_of="killed by SIGABRT")
+ABORTED = Ended("crashed", "killed by SIGABRT; run only this case to see why", died_of="killed by SIGABRT")
 
 
 NEAR = (
-    "the compiler plans 900 MiB, near the limit of 1000 MiB, and it died (killed by SIGABRT): "
+    "the compiler plans 900 MiB, near the limit of 1000 MiB, and its process died (killed by SIGABRT): "
     "raise --memory or shorten the sequence"
 )
 
@@ -124,7 +124,7 @@ def test_a_larger_length_is_inferred_after_an_oom(tmp_path):
     executor = FakeExecutor({"scatter": Act(seq={1024: Act(verbs={"check": ENDS["oom"]})})})
     (first, later), _ = one_by_one(executor, tmp_path, 1024, 4096)
     assert (first["scatter"].status, later["scatter"].status) == ("oom", "skipped")
-    assert later["scatter"].reason == "inferred from the oom at seq 1Ki; --seq 4096 alone tries it"
+    assert later["scatter"].reason == "inferred from the oom at seq 1Ki; to try it: --seq 4096 only"
     assert later["scatter"].static["host"].temp_bytes == MIB
     assert later["broadcast"].status == "ok"
 

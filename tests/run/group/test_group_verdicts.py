@@ -35,8 +35,8 @@ def test_contract_before_clock(tmp_path):
 
 
 LATER = (
-    "its answer depends on earlier calls: it passed before the clock and failed under it, "
-    "on values that no call had seen ({})"
+    "its result depends on earlier calls: the first call passed, but a timed call failed "
+    "on new input values ({})"
 )
 CHANGED = 'it changes its input "scores", which the next call gets'
 
@@ -48,7 +48,7 @@ CHANGED = 'it changes its input "scores", which the next call gets'
         (None, 1, {}, "incorrect", True, "3 elements differ"),
         (None, 2, {}, "incorrect", True, LATER.format("3 elements differ")),
         ("#1", 1, {}, "incorrect", False, "3 elements differ; expected: #1"),
-        ("#1", None, {}, "ok", True, "expected to be incorrect (#1), but its contract passed"),
+        ("#1", None, {}, "ok", True, "expected to be incorrect (#1), but passes its contract"),
         (None, 1, {"changed": "scores"}, "incorrect", True, CHANGED),  # although the answer is right
         (None, 2, {"changed": "scores"}, "incorrect", True, LATER.format(CHANGED)),
     ],
@@ -106,9 +106,9 @@ def test_without_a_judge_no_case_has_a_time(tmp_path):
     found = measure(judging("broadcast/1", DIED), tmp_path)
     assert {(record.status, record.timing) for record in found.values()} == {("crashed", None)}
     assert reason(found["broadcast"]).endswith(
-        "the verdict on its result cannot be computed: killed by SIGKILL"
+        "the check of its result cannot be computed: killed by SIGKILL"
     )
-    assert reason(found["scatter"]).endswith("the process that judges this group had died")
+    assert reason(found["scatter"]).endswith("the reference process of this group has died")
 
 
 def test_fresh_inputs_have_another_seed_in_every_run(tmp_path):
@@ -133,7 +133,7 @@ def test_every_case_is_judged_under_the_clock_twice_by_what_looks_like_a_turn(tm
         assert [*filter(None, judged_in(executor, name))] == ["fresh0", "fresh1"]
 
 
-def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path):
+def test_a_long_call_is_verified_once_and_its_time_is_a_sample(tmp_path):
     executor = FakeExecutor({"scatter": Act(seconds=15)})
     found = timing(measure(executor, tmp_path)["scatter"])
     assert judged_in(executor, "scatter") == [None, "fresh1"]
@@ -158,7 +158,7 @@ def test_an_answer_that_is_remembered_by_its_values_is_found_by_its_time(tmp_pat
     found = measure(executor, tmp_path)["scatter"]
     assert (found.status, found.timing) == ("incorrect", None)
     assert found.reason == (
-        "it remembers answers: 5.00 ms on values that it had not seen, 1.00 ms on values that it had"
+        "caches results by input value: 5.00 ms for new inputs, 1.00 ms for repeated ones"
     )
     asked = {arguments["name"] for *_, verb, arguments in executor.asked if verb == "fresh"}
     control = 1  # a rival's call in the same moment
@@ -166,7 +166,7 @@ def test_an_answer_that_is_remembered_by_its_values_is_found_by_its_time(tmp_pat
 
 
 def doubt_of(record):
-    (sentence,) = [each for each in timing(record).warnings if "remembers" in each]
+    (sentence,) = [each for each in timing(record).warnings if "possibly caches results" in each]
     return sentence
 
 
@@ -182,7 +182,7 @@ def test_nothing_is_accused_of_memory_while_other_programs_take_the_processor(
     assert found.status == status
     if status == "ok":
         assert doubt_of(found).endswith(
-            "; but other programs took the processor, so measure again on a quiet machine"
+            "; but other programs used the processor, so measure again on a quiet machine"
         )
 
 
@@ -196,7 +196,7 @@ def test_nothing_is_accused_of_memory_that_a_rival_shows_in_the_same_moment(tmp_
     acts["broadcast"].verbs["sample"] = late
     found = measure(FakeExecutor(acts), tmp_path)["scatter"]
     assert found.status == "ok"
-    assert "; but so does mask/broadcast at this moment" in doubt_of(found)
+    assert "; but so does mask/broadcast now" in doubt_of(found)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_memory_that_waits_until_nobody_looks_is_found_beside_its_samples(tmp_
     assert found.status == status
     if status == "incorrect":
         assert reason(found) == (
-            "it remembers answers: 6.10 ms on values that it had not seen, 1.00 ms on values that it had"
+            "caches results by input value: 6.10 ms for new inputs, 1.00 ms for repeated ones"
         )
 
 

@@ -1,4 +1,4 @@
-"""An answer in another form than is agreed is the end of the case that it is about, and of no other."""
+"""A malformed reply ends only the case that it is about."""
 
 import math
 from typing import Any
@@ -33,7 +33,7 @@ def test_an_odd_answer_ends_its_case_alone(tmp_path, verb, answer, says):
     executor = FakeExecutor({"scatter": Act(verbs={verb: lambda _: answer})})
     records = measure(executor, tmp_path, group(THREE))
     assert records["scatter"].status == "crashed"
-    assert reason(records["scatter"]).startswith(f'it answered "{verb}" in another form than is agreed (')
+    assert reason(records["scatter"]).startswith(f'it replied to "{verb}" in an invalid form (')
     assert says in reason(records["scatter"])
     assert records["scatter"].timing is None
     for innocent in ("broadcast", "threshold"):
@@ -53,7 +53,7 @@ def test_an_odd_verdict_ends_its_case_alone(tmp_path, answer):
     records = measure(executor, tmp_path)
     assert records["scatter"].status == "crashed"
     assert reason(records["scatter"]).startswith(
-        'the verdict on its result cannot be computed: it answered "judge" in another form'
+        'the check of its result cannot be computed: it replied to "judge" in an invalid form'
     )
     assert records["broadcast"].status == "ok"
 
@@ -62,4 +62,4 @@ def test_an_odd_verdict_ends_its_case_alone(tmp_path, answer):
 def test_an_odd_reference_is_every_cases_crash_with_a_sentence(tmp_path, verb, answer):
     records = measure(FakeExecutor(reference=Act(verbs={verb: answer})), tmp_path)
     assert {record.status for record in records.values()} == {"crashed"}
-    assert all(f'it answered "{verb}" in another form' in reason(record) for record in records.values())
+    assert all(f'it replied to "{verb}" in an invalid form' in reason(record) for record in records.values())

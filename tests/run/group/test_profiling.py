@@ -96,7 +96,7 @@ def test_the_kernels_of_a_case_are_named_after_its_samples(tmp_path):
         ({"kernels": [], "refused": "CUPTI is denied"}, "CUPTI is denied"),
         (Unsupported("no profiler"), "no profiler"),
         (Ended("crashed", "killed by SIGSEGV"), "killed by SIGSEGV"),
-        (Ended("timeout", "no answer within 60 s"), "no answer within 60 s"),
+        (Ended("timeout", "no reply within 60 s"), "no reply within 60 s"),
     ],
 )
 def test_a_profiler_that_fails_costs_a_case_none_of_its_figures(tmp_path, answer, why):

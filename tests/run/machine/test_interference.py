@@ -65,12 +65,10 @@ def bench(tmp_path):
     return Bench(tmp_path)
 
 
-STEAL = "the host took {} % of the processor's time away while it was sampled (steal); measure on a quieter"
-QUOTA = (
-    "a CPU quota was used up in {} % of its periods while it was sampled, and nothing ran till their ends;"
-)
-HEAT = "the processor throttled 3 times for heat while it was sampled; let it cool and measure again, ratios"
-CLOCK = "the processor's clock moved from {} to {} MHz while it was sampled; hold it with sudo cpupower"
+STEAL = "the host took {} % of the processor's time during sampling (steal); measure on a quieter"
+QUOTA = "a CPU quota was exhausted in {} % of its periods during sampling, and processes stopped until"
+HEAT = "the processor throttled 3 times for heat during sampling; let it cool and measure again (ratios"
+CLOCK = "the processor's clock varied from {} to {} MHz during sampling; fix it with sudo cpupower"
 
 
 @pytest.mark.parametrize(
@@ -201,13 +199,13 @@ def test_it_is_the_first_visible_gpu(monkeypatch, visible, found):
         ("", Nvml(), "(NVML: Not Found); see nvidia-smi"),
         ("GPU-none", Nvml(), "(NVML: Not Found); see nvidia-smi"),
         ("0", Nvml(missing="driver"), "(NVML: Driver Not Loaded); see nvidia-smi"),
-        ("0", None, "sampled; pip install nvidia-ml-py"),
+        ("0", None, "sampling; pip install nvidia-ml-py"),
     ],
 )
 def test_clocks_that_cannot_be_read_are_a_sentence(monkeypatch, visible, nvml, why):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    assert str(open_clocks()).startswith("the GPU's clocks were not read while it was sampled")
+    assert str(open_clocks()).startswith("the GPU's clocks were not read during sampling")
     assert str(open_clocks()).endswith(why)
 
 
@@ -220,14 +218,14 @@ def reading(sm, reasons=0, memory=2619):
     [
         (
             [reading(1980), reading(1905), reading(1980)],
-            "the GPU's SM clock moved from 1905 to 1980 MHz while",
+            "the GPU's SM clock varied from 1905 to 1980 MHz during",
         ),
         ([reading(1980), reading(1935), reading(None)], ""),  # a step
         ([reading(345, reasons=0x1), reading(1980)], ""),  # idle before
-        ([reading(1980), reading(1980, memory=1593)], "the GPU's memory clock moved from 1593 to 2619 MHz"),
+        ([reading(1980), reading(1980, memory=1593)], "the GPU's memory clock varied from 1593 to 2619 MHz"),
         (
             [reading(1980), reading(1980, 0x24), reading(1980, 0x84)],
-            "the GPU held its clock back at 2 of 3 looks between samples (power cap, heat, power brake);",
+            "the GPU reduced its clock at 2 of 3 readings between samples (power cap, heat, power brake);",
         ),
         ([reading(1980, 0x10), reading(1980, None)], ""),  # set by hand
         ([], ""),
@@ -266,7 +264,7 @@ def test_every_time_keeps_the_readings_of_its_rounds(tmp_path, monkeypatch):
     assert [each.round for each in took.gpu] == [*rounds, len(rounds)], (
         "before each round, and after the last"
     )
-    assert any("moved from 1755 to 1980 MHz" in warning for warning in took.warnings)
+    assert any("varied from 1755 to 1980 MHz" in warning for warning in took.warnings)
 
 
 def test_what_was_read_in_one_line():

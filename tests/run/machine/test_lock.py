@@ -36,7 +36,7 @@ def held_by(device, where):
         with device_lock(device, "second", where):
             return None
     except MachineError as refusal:
-        return str(refusal).removeprefix(f"device {device} is held by ").partition("; wait for it")[0]
+        return str(refusal).removeprefix(f"device {device} is in use by ").partition("; wait for it")[0]
 
 
 def holder(where):
@@ -66,8 +66,8 @@ def test_a_held_device_names_process_command_and_age_and_is_free_after_its_death
         with pytest.raises(MachineError) as refused, device_lock("cpu", "second", where):
             pass
         assert str(refused.value) == (
-            f"device cpu is held by {says}; wait for it, as run and gate do with --wait, or end it: "
-            "two benchmarks at once measure each other"
+            f"device cpu is in use by {says}; wait for it (run and gate: --wait) or end it, "
+            "because two benchmarks at once disturb each other"
         )
         assert refused.value.exit_code == 5
         with pytest.raises(KeyboardInterrupt), device_lock("cpu", "second", where, wait=interrupt):
@@ -75,7 +75,7 @@ def test_a_held_device_names_process_command_and_age_and_is_free_after_its_death
         assert where.read_text() == signed
         with device_lock("cpu", "seqsweep run topk --wait", where, wait=tell):
             assert json.loads(where.read_text())["command"] == "seqsweep run topk --wait"
-    assert told == [f"waiting for device cpu, held by {says}"]
+    assert told == [f"waiting for device cpu, in use by {says}"]
     assert held_by("cpu", where) is None
 
 
@@ -114,7 +114,7 @@ def test_what_is_no_file_is_a_sentence(tmp_path):
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.stderr == ""
-    assert done.stdout.count("cannot be held") == done.stdout.count("TMPDIR") == 3
+    assert done.stdout.count("cannot be locked") == done.stdout.count("TMPDIR") == 3
 
 
 def test_a_lock_of_another_user_counts(where, tmp_path, monkeypatch):

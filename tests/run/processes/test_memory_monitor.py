@@ -12,20 +12,20 @@ from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import exit_cause
 
 GIB = 2**30
-NEAR = "with 9.5 GiB taken of the 10.0 GiB allowed"
+NEAR = "using 9.5 GiB of the 10.0 GiB allowed"
 
 
 @pytest.mark.parametrize(
     ("code", "output", "near", "killed", "status", "says"),
     [
-        (0, "bye\n", None, False, "crashed", 'exit code 0 instead of an answer: "bye"; run it alone'),
+        (0, "bye\n", None, False, "crashed", 'exit code 0 instead of a reply: "bye"; run only'),
         (-signal.SIGABRT, "a\nterminate\n\n", None, False, "crashed", 'killed by SIGABRT: "terminate"'),
         (-40, "x" * 5000, None, False, "crashed", "killed by signal 40"),
         (-signal.SIGKILL, "", None, False, "crashed", "killed by SIGKILL"),
         (-signal.SIGKILL, "", None, True, "oom", "the kernel killed it"),
         (-signal.SIGSEGV, "", None, True, "crashed", "killed by SIGSEGV"),
         (-signal.SIGSEGV, "", NEAR, False, "oom", f"it died {NEAR}; raise --memory"),
-        (None, "", None, False, "crashed", "it vanished with its server"),
+        (None, "", None, False, "crashed", "it ended with its server"),
         (1, "RESOURCE_EXHAUSTED: Out of memory\n", None, False, "oom", "RESOURCE_EXHAUSTED"),
         (1, "what(): std::bad_alloc\n", None, False, "oom", 'it died: "what(): std::bad_alloc"'),
     ],
@@ -65,7 +65,7 @@ def watching(*pids):
     return found
 
 
-OVER = "resident memory reached 11.0 GiB; the limit is 10.0 GiB: raise --memory"
+OVER = "resident memory reached 11.0 GiB, over the limit of 10.0 GiB; raise --memory"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_processes_take_together_and_each_of_its_own(memory, at_fork, sizes
     vars(memory).update(sizes)
     assert watched.look(99) is None, "a reference's turn"
     assert watched.look(1) == says
-    assert watched.near_limit(1) == (f"with {near} GiB taken of the 10.0 GiB allowed" if near else None)
+    assert watched.near_limit(1) == (f"using {near} GiB of the 10.0 GiB allowed" if near else None)
 
 
 def test_the_dead_do_not_count(memory):

@@ -27,7 +27,7 @@ def test_a_log_that_a_worker_removed_is_no_error(log):
     log.cut()
     log.remove()
     assert log.tail() == ""
-    assert module.last_line(log.tail()) == "no word"
+    assert module.last_line(log.tail()) == "no output"
 
 
 def test_a_crash_has_its_traceback_and_what_was_printed(log):

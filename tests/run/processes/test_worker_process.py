@@ -25,7 +25,7 @@ FULL, MANY_FILES = (OSError(number, os.strerror(number)) for number in (errno.EN
     [
         (tempfile, "mkdtemp", FULL, r"below .* \(No space left on device\); .* set TMPDIR"),
         (subprocess, "Popen", MANY_FILES, r"\(Too many open files\); .* raise ulimit -n"),
-        (Log, "open", FULL, "no process can be started below"),
+        (Log, "open", FULL, "cannot start a process in"),
     ],
 )
 def test_what_the_machine_refuses_is_a_sentence_and_leaves_nothing(
