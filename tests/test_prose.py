@@ -121,8 +121,12 @@ def documented_commands():
     pages += [page for page in sorted((ROOT / "docs").rglob("*.md")) if not page.name.startswith("CLAIMS")]
     for page in pages:
         text = page.read_text("utf-8").replace("\\\n", "")
-        for line in re.findall(r"^seqsweep .+$|`seqsweep [^`\n]+`", text, re.MULTILINE):
-            yield str(page.relative_to(ROOT)), line.strip("`")
+        blocks = "\n".join(re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+        lines = [
+            *re.findall(r"^seqsweep .+$", blocks, re.MULTILINE),
+            *re.findall(r"`(seqsweep [^`\n]+)`", text),
+        ]
+        yield from ((str(page.relative_to(ROOT)), line) for line in lines)
     yield from (("examples.toml", line) for lines in examples().values() for line in lines)
 
 
