@@ -11,7 +11,7 @@ from harness.core.version import VERSION
 
 app = typer.Typer(
     name="seqsweep",
-    help="Benchmark long-context kernels over sequence lengths: correct first, then measured, then compared.",
+    help="Benchmark long-context kernels over sequence lengths: check, time and compare implementations.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -16,14 +16,18 @@ MODELS = "models"  # in place of a family's name
 
 @command(group, "list")
 def list_(
-    family: Text = argument("A family, or models: presets of real ones; none: everything in short."),
-    name: Text = argument("With models: one of them, and what each family derives from it."),
+    family: Text = argument(
+        'Family to describe, or "models" for the model presets (default: a short list of all).'
+    ),
+    name: Text = argument(
+        'With "models": the model to describe, with the shapes each family derives from it.'
+    ),
     *,
     place: options.CatalogFlags,
-    contracts: bool = flag(OUTPUT, "A family's contracts, gradients, inputs and results; whole sentences."),
+    contracts: bool = flag(OUTPUT, "Also describe the family's contracts, gradients, inputs and results."),
     json: bool = options.JSON,
 ) -> None:
-    """List what can be run, or all about one family. Families, implementations, options, targets, models."""
+    """List families, implementations, targets and models, or describe one family."""
     project = replace(place.project(), hashed=json)
     if family == MODELS:
         from harness.commands.list_catalog import list_models
@@ -40,16 +44,20 @@ def list_(
 
 @command(group, "new")
 def new(
-    family: Text = argument("The family to implement."),
-    name: Text = argument("Name of the implementation, and of the file."),
-    own: Text = option(PLACES, "Write a family of this name instead.", name="--family"),
+    family: Text = argument("Family to implement."),
+    name: Text = argument("Name of the implementation and of the file."),
+    own: Text = option(
+        PLACES, "Write a new family with this name instead of an implementation.", name="--family"
+    ),
     out: Path = option(PLACES, "Folder for the file.", Path()),
-    framework: Text = option(PLACES, "Write it in this one: numpy, torch, jax, triton, or a registered one."),
+    framework: Text = option(
+        PLACES, "Framework: numpy, torch, jax, triton, or a registered one (default: the template's)."
+    ),
     *,
     place: options.CatalogFlags,
     json: bool = options.JSON,
 ) -> None:
-    """Write a file to start from. NAME.py, an implementation of FAMILY, or with --family one of your own."""
+    """Write a template: an implementation of a family, or a new family."""
     from harness.commands.new import write_new
 
     output.print_new(*write_new(place.project(), family, name, own, out, framework), json=json)
@@ -57,13 +65,13 @@ def new(
 
 @command(group, "claims")
 def claims(
-    names: Words = argument("Families, or claims as FAMILY/ID; none: all, and docs/CLAIMS.md is written."),
+    names: Words = argument("Families, or claims as FAMILY/ID (default: all, and update docs/CLAIMS.md)."),
     *,
     place: options.PlaceFlags,
-    check: bool = flag(OUTPUT, "Write nothing; exit 1 where docs/CLAIMS.md is stale."),
+    check: bool = flag(OUTPUT, "Write nothing, and exit with 1 if docs/CLAIMS.md is stale."),
     json: bool = options.JSON,
 ) -> None:
-    """Say which published numbers hold. All of them, those of a family, or one (FAMILY/ID)."""
+    """Check published claims: which numbers hold, and which do not."""
     from harness.commands.claims import claims as judge_claims
     from harness.commands.claims import print_outcome
 
@@ -73,13 +81,15 @@ def claims(
 
 @command(group, "doctor")
 def doctor(
-    roofline: bool = flag("Noise", "Measure the most FLOP/s and bytes/s that torch reaches here."),
-    on: Text = option(PLACES, "Examine these machines of bench.yaml, and say which are refused and why."),
+    roofline: bool = flag(
+        "Measurement", "Measure this machine's peak FLOP/s and bytes/s with torch (about a minute)."
+    ),
+    on: Text = option(PLACES, "Machines of bench.yaml to check (default: this machine)."),
     *,
     place: options.PlaceFlags,
     json: bool = options.JSON,
 ) -> None:
-    """Examine this machine. What a benchmark finds here, what is missing, and how to install it."""
+    """Check this machine: what is installed, what is missing, and how to install it."""
     if roofline:
         from harness.commands.measured_rooflines import measure_rooflines, roofline_data
         from harness.report.tables.bounds_table import print_roofline

@@ -31,7 +31,7 @@ def run(
     strict: bool = measuring_options.STRICT,
     json: bool = options.JSON,
 ) -> None:
-    """Check, compile and time every case of the suites. Tables at the end."""
+    """Check, compile and time every case of the suites, then print answers and tables."""
     project, shown = place.project(), Shown(tables.column_names(), tables.notes, strict, json)
     overrides = combine(selection, limits, sampling, shard)
     if shard.on and sampling.dry_run:
@@ -55,7 +55,7 @@ def run(
 
 @command(group, "check")
 def check(
-    ids: Words = argument("Families, suites, implementations or checks; none: all."),
+    ids: Words = argument("Families, suites, implementations or checks (default: all)."),
     *,
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
@@ -65,7 +65,7 @@ def check(
     strict: bool = measuring_options.STRICT,
     json: bool = options.JSON,
 ) -> None:
-    """Hold every case to its reference; nothing is timed. Its family's checks are tried, too."""
+    """Check every case against its reference, and run the families' checks; time nothing."""
     project, names, shown = place.project(), split_words(ids), Shown((), True, strict, json)
     overrides, checks = combine(selection, limits, shard), project.checks_in(names)
     if shard.on:
@@ -83,9 +83,11 @@ def check(
 @command(group, "static")
 def static(
     suites: Words = argument(
-        "Suites, family/name, or FILE.py::KERNEL, a Triton kernel of your own; none: the default suites."
+        "Suites, family/name, or FILE.py::KERNEL for any Triton kernel (default: the default suites)."
     ),
-    target: Words = option(TARGETS, "What to compile for: host,tpu:v5p,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8."),
+    target: Words = option(
+        TARGETS, "Targets: host,tpu:v5p,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8 (default: host)."
+    ),
     *,
     pages: measuring_options.PageFlags,
     launch: measuring_options.LaunchFlags,
@@ -98,7 +100,7 @@ def static(
     strict: bool = measuring_options.STRICT,
     json: bool = options.JSON,
 ) -> None:
-    """Compile only, run nothing. Planned memory, FLOPs and bytes per target."""
+    """Compile without running: planned memory, FLOPs and bytes for each target."""
     overrides, words, targets = combine(selection, limits, shard), suites or (), split_words(target)
     if kernel := launch.kernel_in(words):
         from harness.commands.static_kernel import print_kernel
@@ -133,7 +135,7 @@ def profile(
     wait: bool = options.WAIT,
     json: bool = options.JSON,
 ) -> None:
-    """Show where the time of a call goes. The share of each stage, and how it grows."""
+    """Show where the time of a call goes: the share of each stage, and how it grows."""
     project, overrides = place.project(), combine(selection, limits, extent)
     if not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
@@ -148,18 +150,18 @@ def profile(
 
 @command(group, "sensitivity")
 def sensitivity(
-    suites: list[str] = argument("Suites, each over the distributions of its family's inputs.", REQUIRED),
+    suites: list[str] = argument("Suites to measure on every input distribution of their family.", REQUIRED),
     *,
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     sampling: measuring_options.SamplingFlags,
-    run: Text = option(PLACES, "Measure nothing: read this stored run: id, path or latest."),
+    run: Text = option(PLACES, "Read this stored run (id, path or latest) instead of measuring."),
     place: options.PlaceFlags,
     wait: bool = options.WAIT,
     strict: bool = measuring_options.STRICT,
     json: bool = options.JSON,
 ) -> None:
-    """Say how much results depend on data. Time, error and recall by distribution; ratios to the first."""
+    """Measure how time, error and recall depend on the distribution of the inputs."""
     from harness.commands.sensitivity import plan_distributions, print_sensitivity
 
     project = place.project()
@@ -190,7 +192,7 @@ def gate(
     place: options.PlaceFlags,
     json: bool = options.JSON,
 ) -> None:
-    """Compare the working tree with a base. Regressed, unchanged, or not enough evidence."""
+    """Compare the working tree with a base: regressed, unchanged, or not enough evidence."""
     from harness.commands.gate import run_gate
 
     gate_options = flags.options(suites, combine(selection, limits))

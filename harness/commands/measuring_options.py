@@ -1,4 +1,4 @@
-"""The options of the commands that measure or compile: how long and how exactly, for which targets."""
+"""Options of the commands that measure or compile: time limits, precision, targets, the gate."""
 
 import os
 from collections.abc import Sequence
@@ -18,44 +18,52 @@ if TYPE_CHECKING:
 
 TARGETS = "Targets"
 
-SUITES = argument("Suites of bench.yaml; none: its default ones.")
-STRICT = flag(OUTPUT, "Exit 3 also where a case crashed, timed out or is unsupported.")
+SUITES = argument("Suites of bench.yaml (default: its default suites).")
+STRICT = flag(OUTPUT, "Also exit with 3 if a case crashed, timed out or is unsupported.")
 
 
 @option_group
 class ProfileFlags:
-    """Flags of a profile: what it has beside its stages, and how long it may take."""
+    """Flags of a profile: what it shows in addition to stages, and how long it may take."""
 
-    ops: bool = flag(OUTPUT, "The operators that take longest, with their bytes.")
-    trace: Path | None = option(OUTPUT, "File for Chrome's or Perfetto's trace of a call.")
-    budget: Text = option(LIMITS, "Sampling per case, and profiling it: 4s.")
-    resume: bool = flag(RUN, "Continue the newest profile of the same.")
+    ops: bool = flag(OUTPUT, "Also show the slowest operators with their bytes.")
+    trace: Path | None = option(OUTPUT, "Write a trace of one call for Chrome or Perfetto into this file.")
+    budget: Text = option(LIMITS, "Sampling time per case (default: bench.yaml's, else 4s).")
+    resume: bool = flag(RUN, "Resume the latest interrupted profile of these cases.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return put_settings(overrides, budget=self.budget)
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
-        """The extras to profile of these cases. UsageError where a trace is not possible."""
+        """What to profile in addition to stages. UsageError if the trace cannot be written."""
         from harness.run.group.run_context import ProfileExtras
 
         if self.trace is not None:
             if len(cases) != 1:
                 count = len(cases)
-                raise UsageError(f"--trace: is of one case, these are {count}; name its --seq and --mode")
+                raise UsageError(
+                    f"--trace: writes the trace of one case, not of {count}; name its --seq and --mode"
+                )
             if self.trace.is_dir() or not os.access(self.trace.parent, os.W_OK):
-                raise UsageError(f"--trace {self.trace}: cannot be written; name a file in a folder of yours")
+                raise UsageError(
+                    f"--trace {self.trace}: cannot be written; name a file in a folder that you can write to"
+                )
         return ProfileExtras(self.ops, self.trace)
 
 
 @option_group
 class SamplingFlags:
-    """How long and how exactly to measure, and what to compare with."""
+    """How long and how precisely to measure, and what to compare with."""
 
-    baseline: Text = option(SELECTION, "What speedups are relative to.")
-    budget: Text = option(LIMITS, "Sampling time per case: 4s.")
-    precision: Text = option(LIMITS, "Sampling ends at an interval of ± this: 5%.")
-    replicates: int = option(LIMITS, "Repeat in fresh processes; 4 give intervals over processes.", 1)
-    resume: bool = flag(RUN, "Continue the newest run of the same suites.")
+    baseline: Text = option(SELECTION, "Implementation that speedups are relative to (default: the suite's).")
+    budget: Text = option(LIMITS, "Sampling time per case (default: bench.yaml's, else 4s).")
+    precision: Text = option(
+        LIMITS, "Half-width of the speedup's interval at which sampling stops (default: 5%)."
+    )
+    replicates: int = option(
+        LIMITS, "Repetitions in fresh processes; with 4 or more, intervals cover processes.", 1
+    )
+    resume: bool = flag(RUN, "Resume the latest interrupted run of these suites.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         sampled = put_settings(overrides, budget=self.budget, precision=self.precision)
@@ -64,13 +72,13 @@ class SamplingFlags:
 
 @option_group
 class RunFlags(SamplingFlags):
-    """Flags of a run: those of sampling, and what else is measured, or only planned."""
+    """Flags of a run: those of sampling, CUDA graphs, and --dry-run."""
 
-    dry_run: bool = flag(RUN, "The suites, their cases and budgets; nothing is compiled or run.")
-    graphs: bool = flag(RUN, "Time replays of CUDA graphs instead of calls: torch on CUDA.")
+    dry_run: bool = flag(RUN, "List the suites, their cases and budgets without running anything.")
+    graphs: bool = flag(RUN, "Time CUDA graph replays instead of calls (torch on CUDA).")
 
     def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
-        """What to measure of these cases beside their times. UsageError where it cannot be."""
+        """What to measure in addition to times. UsageError if a device has no CUDA graphs."""
         from harness.run.group.run_context import ProfileExtras
 
         others = sorted({case.device for case in cases} - {"cuda"})
@@ -81,35 +89,37 @@ class RunFlags(SamplingFlags):
 
 @option_group
 class PageFlags:
-    """Flags of `static`: searches over compiled programs, and the page shown in place of a run's tables."""
+    """Flags of `static`: searches over lengths, and the pages shown instead of a run's tables."""
 
-    max_seq: bool = flag(TARGETS, "Also the largest length that fits each target.")
-    kernels: bool = flag(TARGETS, "All about each GPU kernel: instructions, and spills by source line.")
-    owners: bool = flag(TARGETS, "The buffers at each planned peak, by source line; of two, which differ.")
-    against: Text = option(TARGETS, "What changed since git:REF, or from py:INTERPRETER.")
+    max_seq: bool = flag(TARGETS, "Also find the longest sequence that fits each target.")
+    kernels: bool = flag(TARGETS, "Describe each GPU kernel: instructions, and spills by source line.")
+    owners: bool = flag(TARGETS, "Show the buffers at each planned peak by source line.")
+    against: Text = option(TARGETS, "Compare with another commit (git:REF) or environment (py:INTERPRETER).")
 
 
 @option_group
 class LaunchFlags:
-    """Flags of a kernel in a file, FILE.py::KERNEL in place of a suite: how it is launched."""
+    """Flags of a kernel in a file (FILE.py::KERNEL instead of a suite): how it is launched."""
 
-    args: Text = option(TARGETS, "FILE.py::KERNEL: its arguments, x=f32[64Ki], n=65536, BLOCK=1024.")
-    grid: Text = option(TARGETS, "FILE.py::KERNEL: its blocks, 64 or n/BLOCK, which is rounded up.")
+    args: Text = option(TARGETS, "With FILE.py::KERNEL: its arguments, x=f32[64Ki], n=65536, BLOCK=1024.")
+    grid: Text = option(TARGETS, "With FILE.py::KERNEL: its grid, 64 or n/BLOCK (rounded up).")
 
     def kernel_in(self, words: Sequence[str]) -> str | None:
-        """The FILE.py::KERNEL among the words, if any.  UsageError for words beside it."""
+        """The FILE.py::KERNEL among the words, or None. UsageError if there are other words."""
         named = next((word for word in words if "::" in word or word.endswith(".py")), None)
         if named is not None and len(words) > 1:
-            raise UsageError(f"{named}: is one kernel, and goes without the other words")
+            raise UsageError(f"{named}: cannot be combined with other words; name one kernel")
         return named
 
 
 @option_group
 class ShardFlags:
-    """Which part of a sweep this machine takes, or which machines take it instead."""
+    """Which part of a sweep this machine runs, or which machines run it instead."""
 
-    shard: Text = option(SELECTION, "This machine's part of the sweep, 3/8; collect joins the parts.")
-    on: Text = option(SELECTION, "Machines of bench.yaml that measure it instead of this one.")
+    shard: Text = option(
+        SELECTION, "Run only this part of the sweep: 3/8 (seqsweep collect joins the parts)."
+    )
+    on: Text = option(SELECTION, "Run on these machines of bench.yaml (default: this machine).")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return replace(overrides, shard=self.shard)
@@ -120,32 +130,36 @@ GATE = "Gate"
 
 @option_group
 class GateFlags:
-    """Which base, how to decide, and where the outcome goes."""
+    """Which base to compare with, how to decide, and where the result is written."""
 
-    against: Text = option(GATE, "The base: git:REF, impl:NAME or py:INTERPRETER; none: the merge base.")
-    cases: Words = option(GATE, "Only cases that match: 'mask/*seq=4096*'.")
-    everything: bool = flag(GATE, "Also cases whose code is the same.", name="--all")
-    dry_run: bool = flag(GATE, "Say what would be measured, and stop.")
-    delta: Text = option(GATE, "The slowdown to catch: 5%.")
-    max_pairs: int = option(GATE, "Pairs of processes per case, at most.", 12)
-    budget: str = option(GATE, "Wall time of the gate: 300s.", "300s")
-    explain: Text = option(GATE, "Show the evidence on this case.")
-    last: bool = flag(GATE, "Show the newest gate again; nothing is measured.")
-    self_check: bool = flag(GATE, "The working tree against itself.")
-    static: bool = flag(GATE, "Exact figures and contracts; no clock.")
-    inconclusive: str = option(GATE, "Not enough evidence: warn or fail.", "fail")
-    junit: Path | None = option(GATE, "Write JUnit XML there.")
-    wait: bool = flag(GATE, "Wait while another benchmark holds a device.")
+    against: Text = option(GATE, "Base: git:REF, impl:NAME or py:INTERPRETER (default: the merge base).")
+    cases: Words = option(GATE, "Patterns of cases to compare: 'mask/*seq=4096*' (default: all).")
+    everything: bool = flag(
+        GATE, "Also measure cases whose code is the same (default: skip them).", name="--all"
+    )
+    dry_run: bool = flag(GATE, "List what would be measured without running anything.")
+    delta: Text = option(GATE, "Smallest slowdown to detect (default: the suite's, else 5%).")
+    max_pairs: int = option(GATE, "Maximum number of process pairs per case.", 12)
+    budget: str = option(GATE, "Wall time for the whole gate.", "300s")
+    explain: Text = option(GATE, "Show the evidence for the verdict on this case.")
+    last: bool = flag(GATE, "Show the latest gate again without measuring.")
+    self_check: bool = flag(
+        GATE, "Compare the working tree with itself, to see what the gate can detect here."
+    )
+    static: bool = flag(GATE, "Compare compiled figures and contracts only; time nothing.")
+    inconclusive: str = option(GATE, 'Treat "not enough evidence" as: warn or fail.', "fail")
+    junit: Path | None = option(GATE, "Also write JUnit XML into this file.")
+    wait: bool = flag(GATE, "Wait while another benchmark uses the device (default: exit with 5).")
 
     def options(self, suites: Sequence[str] | None, overrides: "Overrides") -> "GateOptions":
-        """The options of a gate. UsageError where the flags contradict each other."""
+        """The options of a gate. UsageError if the flags contradict each other."""
         from harness.gate.options import GateOptions, parse_budget
 
-        # The other flags are options of the same names, as typed.
+        # The other flags have the names of the options.
         typed = {name: value for name, value in vars(self).items() if name not in {"cases", "budget"}}
         return GateOptions(
             suites=tuple(suites or ()),
-            # also the budget of each case: one that fits into the gate is not skipped for its suite's budget
+            # The gate's budget is also the budget of each case, so that its suite's budget skips none.
             overrides=put_settings(overrides, budget=self.budget),
             cases=tuple(self.cases or ()),
             budget_s=parse_budget(self.budget),

@@ -1,4 +1,4 @@
-"""Command-line options: declared as defaults of parameters, or in groups, which are dataclasses."""
+"""Command-line options, declared as defaults of parameters or as fields of dataclasses (groups)."""
 
 import functools
 from collections.abc import Callable
@@ -8,14 +8,16 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-# No == and no repr(): nothing needs them, and generating them would slow every start.
+# Nothing needs == and repr(), and generating them would slow down every start.
 option_group = dataclass(frozen=True, eq=False, repr=False)
-REQUIRED = MISSING  # as the default of what has to be given
-DECLARED = "declared"  # in a field's metadata: a flag's usual name → what typer knows of the parameter
+REQUIRED = MISSING  # the default of a required option or argument
+DECLARED = (
+    "declared"  # key in a field's metadata: a function from the flag's usual name to typer's declaration
+)
 
 
 def option(section: str, text: str, default: Any = None, *, name: str | None = None) -> Any:
-    """An option in a section of the help; its name is that of the parameter or the field, or `name`."""
+    """An option in a section of the help. `name` replaces the name of the parameter or field."""
     return _declare(default, lambda usual: typer.Option(name or usual, help=text, rich_help_panel=section))
 
 
@@ -25,7 +27,7 @@ def flag(section: str, text: str, *, name: str | None = None) -> Any:
 
 
 def argument(text: str, default: Any = None) -> Any:
-    """A word, or words, beside the options."""
+    """A positional argument, or several."""
     return _declare(default, lambda _: typer.Argument(help=text))
 
 
@@ -34,19 +36,19 @@ def _declare(default: Any, declared: Callable[[str], Any]) -> Any:
 
 
 def splice_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter that is a dataclass by the dataclass's fields, so that typer sees them.
+    """Replace each parameter that is a dataclass by its fields, so that typer sees them.
 
-    The command itself is called with the dataclasses, built of the values that typer has parsed.
+    The command itself is called with the dataclasses, built from the values that typer parsed.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     flat: dict[str, Parameter] = {}
     for name, parameter in signature(command).parameters.items():
         plain = _parameter(name, hints[name], parameter.default)
-        for given in group_parameters(groups[name]) if name in groups else (plain,):
-            if given.name in flat:
-                raise TypeError(f"{command.__name__}: two parameters are named {given.name}")
-            flat[given.name] = given
+        for each in group_parameters(groups[name]) if name in groups else (plain,):
+            if each.name in flat:
+                raise TypeError(f"{command.__name__}: two parameters are named {each.name}")
+            flat[each.name] = each
 
     @functools.wraps(command)
     def call_with_groups(**values: Any) -> None:
@@ -56,10 +58,10 @@ def splice_groups(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**values, **built)
 
-    # typer reads both: the one by inspect.signature(), the other by typing.get_type_hints()
+    # typer reads the signature by inspect.signature() and the annotations by typing.get_type_hints().
     signature_of_all = Signature(list(flat.values()))
     call_with_groups.__signature__ = signature_of_all  # pyright: ignore[reportAttributeAccessIssue]
-    call_with_groups.__annotations__ = {name: given.annotation for name, given in flat.items()}
+    call_with_groups.__annotations__ = {name: each.annotation for name, each in flat.items()}
     return call_with_groups
 
 
@@ -71,7 +73,7 @@ def group_parameters(group: type[Any]) -> tuple[Parameter, ...]:
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
-    """A parameter as typer reads it: what is declared of it stands in its annotation."""
+    """A parameter as typer reads it, with the declaration in its annotation."""
     if isinstance(default, Field):
         if DECLARED in default.metadata:
             usual = f"--{name.strip('_').replace('_', '-')}"

@@ -1,6 +1,6 @@
-"""The options that several commands share, and those of stored runs, most in groups: dataclasses of flags.
+"""Options that several commands share, and options of stored runs, mostly as dataclasses of flags.
 
-Fields hold what was typed. Methods turn it into what the layers below take: overrides of bench.yaml,
+Fields hold what was typed. Methods convert it to what the layers below take: overrides of bench.yaml,
 a project, names of columns.
 """
 
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 
 def split_words(values: Sequence[str] | None) -> tuple[str, ...]:
-    """The words of an option: given once with commas, or several times. UsageError where one has none."""
+    """Split the values of an option at commas; it may be repeated. UsageError if one has no word."""
     lists = {value: split_list(value) for value in values or ()}
     for value, words in lists.items():
         if not words:
-            raise UsageError(f'"{value}" names nothing: write words with commas between, or leave it out')
+            raise UsageError(
+                f'"{value}" has no word; write words separated by commas, or leave the option out'
+            )
     return tuple(word for words in lists.values() for word in words)
 
 
 def split_assignments(texts: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
-    """The values of each FIELD=VALUE,…; a field given twice has the values of both."""
+    """Map each FIELD of FIELD=VALUE,… to its values; a repeated field collects all of them."""
     values: dict[str, tuple[str, ...]] = {}
     for text in texts or ():
         name, _, words = text.partition("=")
@@ -41,9 +43,9 @@ def split_assignments(texts: Sequence[str] | None) -> dict[str, tuple[str, ...]]
 
 
 def put_settings(overrides: "Overrides", **settings: str | None) -> "Overrides":
-    """The overrides with the given settings added; None is a setting that was not given."""
-    given = {name: text for name, text in settings.items() if text is not None}
-    return replace(overrides, settings={**overrides.settings, **given})
+    """Add settings to the overrides; None means that the setting was not typed."""
+    typed = {name: text for name, text in settings.items() if text is not None}
+    return replace(overrides, settings={**overrides.settings, **typed})
 
 
 class OverridingFlags(Protocol):
@@ -53,7 +55,7 @@ class OverridingFlags(Protocol):
 
 
 def combine(*groups: OverridingFlags) -> "Overrides":
-    """The overrides of bench.yaml that all groups make together."""
+    """Combine the overrides of bench.yaml of all groups."""
     from harness.sweep.overrides import Overrides
 
     return reduce(lambda overrides, group: group.apply(overrides), groups, Overrides())
@@ -64,25 +66,27 @@ SELECTION, LIMITS, RUN, PLACES, OUTPUT = "Selection", "Limits", "Run", "Places",
 Text = str | None
 Words = list[str] | None
 
-NOTES = flag(OUTPUT, "Every footnote and case, not one for each kind.")
-JSON = flag(OUTPUT, "One JSON object on stdout, nothing else there.")
-WAIT = flag(LIMITS, "Wait while another benchmark holds the device, instead of ending with 5.")
-DEVICE = option(SELECTION, "Where to run: cpu, cuda, tpu.")
-IMPL = option(SELECTION, "Only these: name, family/name, name[opt=1].")
-CONFIG = option(PLACES, "Another bench.yaml.")
-RESULTS = option(PLACES, "Folder of stored runs.")
+NOTES = flag(OUTPUT, "Show all footnotes and cases (default: one of each kind).")
+JSON = flag(OUTPUT, "Print one JSON object on stdout instead of text.")
+WAIT = flag(LIMITS, "Wait while another benchmark uses the device (default: exit with 5).")
+CONFIG = option(
+    PLACES, "Configuration file (default: bench.yaml here or in a parent folder, else the built-in one)."
+)
+RESULTS = option(PLACES, "Folder of stored runs (default: results, next to bench.yaml).")
 
 
 @option_group
 class TableFlags:
     """The columns and footnotes of the tables."""
 
-    columns: Words = option(OUTPUT, "Columns to add or prefer: temp/base,95 %.")
+    columns: Words = option(
+        OUTPUT, "Also show these columns, before others in a narrow terminal: temp/base,95 %."
+    )
 
     notes: bool = NOTES
 
     def column_names(self) -> tuple[str, ...]:
-        """The columns to add, or to prefer in a narrow terminal. UsageError for an unknown one."""
+        """Columns to add, or to prefer in a narrow terminal. UsageError for an unknown one."""
         from harness.report.tables.suite import check_columns
 
         names = split_words(self.columns)
@@ -92,27 +96,27 @@ class TableFlags:
 
 
 @option_group
-class PointFlags:
-    """Which implementations, and at which points."""
-
-    family: Words = option(SELECTION, "Only these families.")
-    impl: Words = IMPL
-    seq: Words = option(SELECTION, "Lengths instead of the suite's: 4Ki,128Ki or 4Ki..64Ki.")
-    mode: Words = option(SELECTION, "Forward, backward, or both: fwd, bwd, fwd_bwd.")
-
-
-@option_group
-class HostSelectionFlags(PointFlags):
+class HostSelectionFlags:
     """Which cases to compile: those of the processor, because a target is not a device."""
 
-    set_: Words = option(SELECTION, "A workload field: rows=64,128.")
-    quick: bool = flag(SELECTION, "A first look: the two smallest lengths, a tenth of the budget.")
-    model: Words = option(SELECTION, "A real model's fields: glm-5,kimi-k2; list models has all.")
-    tp: Words = option(SELECTION, "Devices that divide the model's heads: 8.")
-    phase: Words = option(SELECTION, "What the model does: prefill, chunk, decode.")
+    family: Words = option(SELECTION, "Families (default: those of the suites).")
+    impl: Words = option(SELECTION, "Implementations: name, family/name, name[opt=1] (default: the suite's).")
+    seq: Words = option(SELECTION, "Sequence lengths: 4Ki,128Ki or 4Ki..64Ki (default: the suite's).")
+    mode: Words = option(SELECTION, "Passes: fwd, bwd, fwd_bwd (default: the suite's, else fwd).")
+    set_: Words = option(SELECTION, "Set a workload field, to one value or several: rows=64,128.")
+    quick: bool = flag(SELECTION, "Take a first look: two smallest lengths, a tenth of the budget.")
+    model: Words = option(
+        SELECTION, "Take the shapes of real models: glm-5,kimi-k2 (all: seqsweep list models)."
+    )
+    tp: Words = option(
+        SELECTION, "Tensor-parallel devices that share the model's heads: 8 (default: the suite's, else 1)."
+    )
+    phase: Words = option(
+        SELECTION, "Phase of inference: prefill, chunk, decode (default: the suite's, else prefill)."
+    )
 
     def apply(self, overrides: "Overrides") -> "Overrides":
-        given = {"model": self.model, "tp": self.tp, "phase": self.phase}
+        typed = {"model": self.model, "tp": self.tp, "phase": self.phase}
         return replace(
             overrides,
             families=split_words(self.family),
@@ -122,7 +126,7 @@ class HostSelectionFlags(PointFlags):
             devices=("cpu",),
             fields=split_assignments(self.set_),
             quick=self.quick,
-            models={key: split_words(values) for key, values in given.items() if values},
+            models={key: split_words(values) for key, values in typed.items() if values},
         )
 
 
@@ -130,7 +134,7 @@ class HostSelectionFlags(PointFlags):
 class SelectionFlags(HostSelectionFlags):
     """Which cases, on which devices."""
 
-    device: Words = DEVICE
+    device: Words = option(SELECTION, "Devices: cpu, cuda, tpu (default: the suite's, else cpu).")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return replace(super().apply(overrides), devices=split_words(self.device))
@@ -140,9 +144,11 @@ class SelectionFlags(HostSelectionFlags):
 class CompileLimitFlags:
     """Limits on compiling a case."""
 
-    timeout: Text = option(LIMITS, "One step of a case, as a compilation: 60s.")
-    memory: Text = option(LIMITS, "All cases of a length together: 18GiB, 75%.")
-    threads: Text = option(LIMITS, "Cores a case may use.")
+    timeout: Text = option(LIMITS, "Time limit for each step of a case (default: bench.yaml's, else 60s).")
+    memory: Text = option(
+        LIMITS, "Memory limit for all cases of one length: 18GiB, 75% (default: bench.yaml's, else 75%)."
+    )
+    threads: Text = option(LIMITS, "Cores that a case may use (default: bench.yaml's, else all).")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return put_settings(overrides, timeout=self.timeout, memory=self.memory, threads=self.threads)
@@ -152,7 +158,7 @@ class CompileLimitFlags:
 class LimitFlags(CompileLimitFlags):
     """Limits on a case, and the seed of its inputs."""
 
-    seed: Text = option(LIMITS, "Seed of the inputs.")
+    seed: Text = option(LIMITS, "Seed of the inputs (default: bench.yaml's, else 0).")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return put_settings(super().apply(overrides), seed=self.seed)
@@ -162,7 +168,7 @@ class LimitFlags(CompileLimitFlags):
 class CatalogFlags:
     """Which bench.yaml, and files with implementations."""
 
-    plugin: Words = option(PLACES, "A file or a module with implementations: my.py, pkg/my.py, pkg.my.")
+    plugin: Words = option(PLACES, "Also load this file or module of implementations: my.py, pkg.my.")
     config: Path | None = CONFIG
 
     def project(self) -> Project:
@@ -197,24 +203,28 @@ def _local_folder(results: str | None) -> Path | None:
 
 
 LATEST = "latest"
-FORMS = ("csv", "parquet")
+FORMATS = ("csv", "parquet")
 
-KEPT_SUITES = argument("Suites to keep; none: all of the run.")
-BASELINE = option(SELECTION, "What speedups are relative to.")
+STORED_SUITES = argument("Suites to include (default: all suites of the run).")
+BASELINE = option(SELECTION, "Implementation that speedups are relative to (default: the suite's).")
 STORED_RUN = option(
-    PLACES, "A stored run: id, its beginning, path, latest or latest~1.", LATEST, name="--run"
+    PLACES, "Stored run: id, prefix of an id, path, latest or latest~1.", LATEST, name="--run"
 )
-SVG_FILE = option(OUTPUT, "Draw it into this SVG file.")
+SVG_FILE = option(OUTPUT, "Also draw an SVG chart into this file.")
 
 
 @option_group
-class StoredFlags(PointFlags):
+class StoredFlags:
     """Which cases of a stored run."""
 
-    device: Words = DEVICE
+    family: Words = option(SELECTION, "Families (default: all).")
+    impl: Words = option(SELECTION, "Implementations: name, family/name, name[opt=1] (default: all).")
+    seq: Words = option(SELECTION, "Sequence lengths: 4Ki,128Ki or 4Ki..64Ki (default: all).")
+    mode: Words = option(SELECTION, "Passes: fwd, bwd, fwd_bwd (default: all).")
+    device: Words = option(SELECTION, "Devices: cpu, cuda, tpu (default: all).")
 
     def part(self, suites: Sequence[str] | None) -> "Selection":
-        """The part of a run to show: of these suites, or of all."""
+        """The part of a run to show: these suites, or all."""
         from harness.analysis.filter import Selection
 
         words = self.family, self.impl, self.seq, self.mode, self.device
@@ -225,30 +235,32 @@ class StoredFlags(PointFlags):
 class ReportFlags:
     """Which document, and where it goes."""
 
-    into: Path | None = option(OUTPUT, "Fill the marked blocks of this Markdown file, or make it.")
-    check: bool = flag(OUTPUT, "With --into: write nothing; exit 1 if stale.")
-    pr: bool = flag(OUTPUT, "A receipt of one run, for a pull request.")
-    chart: Text = option(OUTPUT, "With --pr: the URL of a chart to show.")
-    html: Path | None = option(OUTPUT, "Write one page that needs no network into this file.")
+    into: Path | None = option(OUTPUT, "Update the marked blocks of this Markdown file, or create it.")
+    check: bool = flag(OUTPUT, "With --into: write nothing, and exit with 1 if the file is stale.")
+    pr: bool = flag(OUTPUT, "Write a short receipt of one run, for a pull request.")
+    chart: Text = option(OUTPUT, "With --pr: URL of a chart to include.")
+    html: Path | None = option(OUTPUT, "Write one self-contained HTML page into this file.")
 
 
 @option_group
 class ExportFlags:
-    """Which form, of what, and where it goes."""
+    """Which file format, which table, and where it goes."""
 
-    to: str = option(OUTPUT, "csv or parquet.", REQUIRED)
-    out: Path | None = option(OUTPUT, "Write this file, not standard output.")
-    samples: bool = flag(OUTPUT, "A row per reading.")
-    static: bool = flag(OUTPUT, "A row per compiled target.")
-    kernels: bool = flag(OUTPUT, "A row per GPU kernel, configuration and target.")
+    to: str = option(OUTPUT, "Format: csv or parquet.", REQUIRED)
+    out: Path | None = option(OUTPUT, "Output file (default: standard output).")
+    samples: bool = flag(OUTPUT, "Write a row per timing sample (default: a row per case).")
+    static: bool = flag(OUTPUT, "Write a row per compilation target (default: a row per case).")
+    kernels: bool = flag(OUTPUT, "Write a row per GPU kernel, configuration and target.")
 
     def table(self) -> str:
-        """The method of RunFrames that gives the rows. UsageError for an unknown form, and two tables."""
-        asked = [name for name in ("samples", "static", "kernels") if getattr(self, name)]
-        if self.to not in FORMS:
-            raise UsageError(f'--to: unknown form "{self.to}"{nearest(self.to, FORMS)}')
-        if len(asked) > 1:
-            raise UsageError(f"--{asked[0]}: goes without --{asked[1]}; export one table at a time")
+        """The RunFrames method that returns the rows. UsageError for an unknown format, and for two tables."""
+        tables = [name for name in ("samples", "static", "kernels") if getattr(self, name)]
+        if self.to not in FORMATS:
+            raise UsageError(f'--to: unknown format "{self.to}"{nearest(self.to, FORMATS)}')
+        if len(tables) > 1:
+            raise UsageError(
+                f"--{tables[0]} cannot be combined with --{tables[1]}; export one table at a time"
+            )
         if self.to == "parquet" and self.out is None:
-            raise UsageError("--to parquet: is no text; name a file with --out")
-        return [*asked, "frame"][0]
+            raise UsageError("--to parquet: is not text; name a file with --out")
+        return [*tables, "frame"][0]

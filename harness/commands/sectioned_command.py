@@ -1,7 +1,4 @@
-"""A command: its help in sections with examples, and what is refused before it runs.
-
-The help has a section per group of options, and at the end the examples of examples.toml.
-"""
+"""A command: its help in sections, its examples, and the combinations of flags that it refuses."""
 
 import functools
 import tomllib
@@ -18,7 +15,7 @@ from harness.commands.option_groups import splice_groups
 from harness.core.errors import UsageError
 
 KERNEL, MODELS, ALL_MODELS = "FILE.py::KERNEL", "list models", "list models without NAME"
-# The modes that the words of a command choose, and no flag.
+# The modes that words of a command choose, rather than a flag.
 MODES_OF: dict[str, Callable[[Sequence[str]], Collection[str]]] = {
     "static": lambda words: [KERNEL for word in words if "::" in word or word.endswith(".py")],
     "list": lambda words: [MODELS, *[ALL_MODELS][len(words) - 1 :]] if words[:1] == ["models"] else [],
@@ -26,7 +23,7 @@ MODES_OF: dict[str, Callable[[Sequence[str]], Collection[str]]] = {
 
 
 class Exclusion(NamedTuple):
-    """What a mode of a command goes without: the flags `refused`, or all but those `taken`."""
+    """The flags that a mode of a command refuses: those in `refused`, or all but those in `taken`."""
 
     mode: str
     why: str
@@ -38,7 +35,7 @@ class Exclusion(NamedTuple):
 
 
 class Requirement(NamedTuple):
-    """A flag that changes something only with another one, or with one of several."""
+    """A flag that has an effect only with another flag, or with one of several."""
 
     flag: str
     needed: Sequence[str]
@@ -47,7 +44,7 @@ class Requirement(NamedTuple):
 
 @functools.cache
 def conflicts() -> dict[str, tuple[list[Exclusion], list[Requirement]]]:
-    """What excludes each other, and what needs what, by command."""
+    """The exclusions and requirements of each command."""
     table = tomllib.loads(Path(__file__).with_name("flag_conflicts.toml").read_text("utf-8"))
     return {
         command: (
@@ -59,27 +56,29 @@ def conflicts() -> dict[str, tuple[list[Exclusion], list[Requirement]]]:
 
 
 def refuse_conflicts(command: str, given: Sequence[str], words: Sequence[str]) -> None:
-    """UsageError for the first flag that would change nothing; `words` are the values of arguments."""
+    """UsageError for the first flag without an effect. `words` are the values of arguments."""
     exclusions, needs = conflicts().get(command, ((), ()))
     modes = {*given, *(MODES_OF[command](words) if command in MODES_OF else ())}
     for exclusion in exclusions:
         for flag in given if exclusion.mode in modes else ():
             if exclusion.excludes(flag):
-                raise UsageError(f"{flag} does not go with {exclusion.mode}: {exclusion.why}; leave one out")
+                raise UsageError(
+                    f"{flag} cannot be combined with {exclusion.mode}: {exclusion.why}; use only one"
+                )
     for need in needs:
         if need.flag in given and modes.isdisjoint(need.needed):
-            raise UsageError(f"{need.flag}: goes with {' or '.join(need.needed)}; {need.why}")
+            raise UsageError(f"{need.flag} needs {' or '.join(need.needed)}: {need.why}")
 
 
 def examples() -> dict[str, dict[str, str]]:
-    """Command → lines that call it, each with what it is for."""
+    """Command → example lines, each with its purpose."""
     return tomllib.loads(Path(__file__).with_name("examples.toml").read_text("utf-8"))
 
 
 class SectionedCommand(TyperCommand):
     """A command whose help has a section per `rich_help_panel`.
 
-    Plain text, as rich's own panels take longer to load than all else that `--help` does.
+    The help is plain text, because rich's panels take longer to load than the rest of `--help`.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -101,12 +100,14 @@ class SectionedCommand(TyperCommand):
             raise Abort from None
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """UsageError for an option with an empty value, as `--out "$FILE"` where the shell has no FILE."""
+        """UsageError for an option with an empty value, for example `--out "$FILE"` without a FILE."""
         valued = {name for each in self.params if not getattr(each, "is_flag", True) for name in each.opts}
         for before, word in pairwise(["", *args]):
             name, equals, value = word.partition("=")
             if (before in valued and not word) or (name in valued and equals and not value):
-                raise UsageError(f'{name or before}: "" names nothing; give it a value, or leave it out')
+                raise UsageError(
+                    f"{name or before}: has an empty value; write a value, or leave the option out"
+                )
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -127,4 +128,6 @@ class SectionedCommand(TyperCommand):
 
 def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a command, with the fields of its groups of options as flags."""
-    return lambda function: app.command(name, cls=SectionedCommand)(splice_groups(function))
+    return lambda function: app.command(name, cls=SectionedCommand, short_help=function.__doc__)(
+        splice_groups(function)
+    )

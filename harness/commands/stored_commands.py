@@ -15,12 +15,12 @@ group = typer.Typer()
 
 @command(group, "show")
 def show(
-    names: Words = options.KEPT_SUITES,
+    names: Words = options.STORED_SUITES,
     *,
     selection: options.StoredFlags,
     run: str = options.STORED_RUN,
     baseline: Text = options.BASELINE,
-    record: Text = option(SELECTION, "The record whose hash begins so, and no table."),
+    record: Text = option(SELECTION, "Print only the record whose hash starts with this prefix."),
     place: options.ResultsFlags,
     tables: options.TableFlags,
     json: bool = options.JSON,
@@ -45,14 +45,14 @@ def show(
 
 @command(group, "runs")
 def runs(
-    cases: Words = argument("Cases by id or pattern, as 'mask/scatter@*'; none: list the runs."),
-    keep: int | None = option(RUN, "Delete all runs but so many, the newest."),
-    dry_run: bool = flag(RUN, "With --keep: name what would be deleted, and its size."),
+    cases: Words = argument("Ids or patterns of cases: 'mask/scatter@*' (default: list the runs)."),
+    keep: int | None = option(RUN, "Keep the N newest runs and delete the others."),
+    dry_run: bool = flag(RUN, "With --keep: list what would be deleted, with sizes, and delete nothing."),
     *,
     place: options.ResultsFlags,
     json: bool = options.JSON,
 ) -> None:
-    """List stored runs, or show a case over all runs of this machine. --keep N deletes all but the newest."""
+    """List stored runs, delete old ones, or show one case over all runs of this machine."""
     from harness.commands.stored import list_runs, print_trends
     from harness.report.tables.listing import runs_table
     from harness.store.prune import prune
@@ -70,19 +70,19 @@ def runs(
 @command(group, "compare")
 def compare(
     names: Words = argument(
-        "Two runs, the earlier first, or one with --impl; with --across: suites, or none."
+        "Two runs, the earlier first, or one run with --impl. With --across: suites (default: all)."
     ),
-    impl: options.Words = options.IMPL,
-    force: bool = flag(SELECTION, "Also compare runs of different machines."),
-    across: bool = flag(SELECTION, "The same comparisons on every machine, a column each."),
+    impl: Words = option(SELECTION, "With one run: the two implementations to compare: scatter,broadcast."),
+    force: bool = flag(SELECTION, "Compare even if the runs are from different machines."),
+    across: bool = flag(SELECTION, "Show each comparison on every machine, one column per machine."),
     out: Path | None = options.SVG_FILE,
     *,
-    run: Words = option(PLACES, "With --across: these runs alone, not all stored ones."),
+    run: Words = option(PLACES, "With --across: runs to compare (default: all stored runs)."),
     place: options.ResultsFlags,
     notes: bool = options.NOTES,
     json: bool = options.JSON,
 ) -> None:
-    """Compare two implementations, two runs, or machines. Two runs are a trend, and no verdict."""
+    """Compare two implementations of a run, two runs (a trend, not a verdict), or machines."""
     from harness.commands.compare import compare_machines, compare_sides
 
     results = place.project().results
@@ -96,17 +96,17 @@ def compare(
 
 @command(group, "dispatch")
 def dispatch(
-    suite: Text = argument("A suite of the run; none: its only one.", None),
+    suite: Text = argument("Suite of the run (default: its only suite).", None),
     *,
     selection: options.StoredFlags,
     run: str = options.STORED_RUN,
     baseline: Text = options.BASELINE,
-    inexact: bool = flag(SELECTION, "Call what is not mathematically equivalent to the baseline, too."),
-    into: Path | None = option(OUTPUT, "Write this Python file, not standard output."),
+    inexact: bool = flag(SELECTION, "Also choose implementations that are not mathematically equivalent."),
+    into: Path | None = option(OUTPUT, "Output file (default: standard output)."),
     place: options.ResultsFlags,
     json: bool = options.JSON,
 ) -> None:
-    """Write a function that calls the fastest. With its test; what is not decided stays as it was."""
+    """Write a Python function, with a test, that chooses the fastest implementation by length."""
     from harness.commands.choose import choices_of, print_dispatch
     from harness.commands.stored import read_run
 
@@ -117,17 +117,17 @@ def dispatch(
 
 @command(group, "chart")
 def chart(
-    names: Words = options.KEPT_SUITES,
+    names: Words = options.STORED_SUITES,
     *,
     selection: options.StoredFlags,
     run: str = options.STORED_RUN,
     baseline: Text = options.BASELINE,
-    out: Path | None = option(PLACES, "Folder for the SVGs."),
+    out: Path | None = option(PLACES, "Folder for the SVG files (default: charts, next to bench.yaml)."),
     place: options.ResultsFlags,
-    png: bool = flag(OUTPUT, "Each chart as PNG, too."),
+    png: bool = flag(OUTPUT, "Also write each chart as PNG."),
     json: bool = options.JSON,
 ) -> None:
-    """Draw a stored run as SVG. Of every suite latency, speedup, memory, scaling, profiles and more."""
+    """Draw SVG charts of a stored run: latency, speedup, memory, scaling, profiles."""
     from harness.commands.stored import draw_charts, read_run
 
     project = place.project()
@@ -138,14 +138,14 @@ def chart(
 
 @command(group, "report")
 def report(
-    names: Words = options.KEPT_SUITES,
+    names: Words = options.STORED_SUITES,
     *,
-    run: Words = option(PLACES, "Stored runs, one or several; none: the newest."),
+    run: Words = option(PLACES, "Stored runs, one or several (default: the latest)."),
     flags: options.ReportFlags,
     place: options.ResultsFlags,
     json: bool = options.JSON,
 ) -> None:
-    """Write the findings of stored runs as a document. Verdicts, every case, replay, method."""
+    """Write stored runs as a document: findings, every case, how to replay, method."""
     from harness.commands import findings
 
     project = place.project()
@@ -170,12 +170,12 @@ def report(
 
 @command(group, "collect")
 def collect(
-    sources: list[str] = argument("Folders of other machines' results, or of single runs.", REQUIRED),
+    sources: list[str] = argument("Folders with results of other machines, or with single runs.", REQUIRED),
     *,
     place: options.ResultsFlags,
     json: bool = options.JSON,
 ) -> None:
-    """Join runs of other machines. Shards of one sweep become one run."""
+    """Copy runs of other machines into the results here, and join the shards of a sweep."""
     from harness.commands.machines import collect_runs
     from harness.store.find import local_folder
 
@@ -185,14 +185,14 @@ def collect(
 
 @command(group, "verify")
 def verify(
-    receipt: Path = argument("A file with a receipt, as report --pr writes it.", REQUIRED),
+    receipt: Path = argument("File with a receipt, written by seqsweep report --pr.", REQUIRED),
     *,
     place: options.PlaceFlags,
-    limit: str = option(LIMITS, "Wall time at most, whatever the receipt asks for: 10m.", "10m"),
+    limit: str = option(LIMITS, "Maximum wall time, whatever the receipt requests.", "10m"),
     wait: bool = options.WAIT,
     json: bool = options.JSON,
 ) -> None:
-    """Run a receipt again here. What holds, what differs, what cannot be checked."""
+    """Run a receipt again here: what holds, what differs, what cannot be checked."""
     from harness.commands.findings import print_receipt_check, read_text
     from harness.findings.receipt_text import read_receipt
     from harness.findings.recheck import check_statements, run_again
@@ -206,14 +206,14 @@ def verify(
 
 @command(group, "export")
 def export(
-    run: str = argument("A stored run: id, unique beginning, path or latest.", "latest"),
+    run: str = argument("Stored run: id, prefix of an id, path or latest.", "latest"),
     *,
     flags: options.ExportFlags,
     selection: options.StoredFlags,
     baseline: Text = options.BASELINE,
     place: options.ResultsFlags,
 ) -> None:
-    """Write the rows of a stored run for other programs."""
+    """Export a stored run as CSV or Parquet."""
     from harness.commands.export import export_rows
 
     table, part = flags.table(), selection.part(None)

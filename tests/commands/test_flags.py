@@ -71,10 +71,10 @@ def test_what_a_mode_would_ignore_is_refused(capsys, command, exclusion, name):
     words = [*typed(command, exclusion.mode), *typed(command, name)]
     assert call_app(app, [command, *required(command, exclusion.mode, name), *words]) == 2
     err = capsys.readouterr().err
-    assert " does not go with " in err
+    assert " cannot be combined with " in err
     assert err.count("\n") == 1
     alone = [each for each in EXCLUSIONS[command] if each.excludes(name) or name in words]
-    assert any(f"{name} does not go with {each.mode}: {each.why}" in err for each in alone), err
+    assert any(f"{name} cannot be combined with {each.mode}: {each.why}" in err for each in alone), err
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_a_mode_would_ignore_is_refused(capsys, command, exclusion, name):
 def test_what_only_changes_something_with_another_flag_is_refused_alone(capsys, command, need):
     words = ["mask", "word"] if need.flag == "NAME" else typed(command, need.flag)
     assert call_app(app, [command, *required(command, need.flag), *words]) == 2
-    assert f"{need.flag}: goes with {' or '.join(need.needed)}; {need.why}" in capsys.readouterr().err
+    assert f"{need.flag} needs {' or '.join(need.needed)}: {need.why}" in capsys.readouterr().err
 
 
 def test_the_table_names_what_exists():

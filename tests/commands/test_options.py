@@ -12,7 +12,7 @@ from harness.core.errors import UsageError
 def test_words_come_with_commas_or_one_by_one():
     assert split_words(["a,b", "c[x=1,y=2]"]) == ("a", "b", "c[x=1,y=2]")
     assert split_words(None) == ()
-    with pytest.raises(UsageError, match='"," names nothing'):
+    with pytest.raises(UsageError, match='"," has no word'):
         split_words(["4Ki", ","])
 
 

@@ -65,7 +65,7 @@ def test_an_empty_value_stands_for_no_folder_and_no_machine(capsys, words):
     assert call_app(app, words) == 2
     assert capsys.readouterr() == (
         "",
-        f'seqsweep: {flag}: "" names nothing; give it a value, or leave it out\n',
+        f"seqsweep: {flag}: has an empty value; write a value, or leave the option out\n",
     )
 
 
