@@ -21,7 +21,7 @@ from harness.core.machine import usable_cores
 from tests.triton_corners import corners
 
 TARGETS = ("cuda:sm_80", "cuda:sm_90", "cuda:sm_100")
-REFUSED = "fake tensors cannot trace it: Unsupported: "  # by the call, not by its builder
+REFUSED = "cannot be traced over fake tensors: Unsupported: "  # by the call, not by its builder
 
 
 def compile_case(corner, target):

@@ -1,4 +1,4 @@
-"""Frameworks, their traits here: what is known of each without loading it, in the order of their versions."""
+"""Frameworks and their traits, which are known without importing the framework, in order of display."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ JAX = FrameworkTraits(
             "jax-cuda13-plugin",
             gives="jax on CUDA, figures for CUDA targets",
             install="'jax[cuda13]'",
-            fingerprinted=False,  # always of jaxlib's version
+            fingerprinted=False,  # its version always equals jaxlib's
         ),
     ),
     devices=("cpu", "cuda", "tpu"),
@@ -31,7 +31,7 @@ JAX = FrameworkTraits(
     cross_compiler=XLA,
     quicker_compile={
         "cuda": "set XLA_FLAGS=--xla_gpu_experimental_enable_fusion_autotuner=false: XLA may spend minutes "
-        "on a Triton kernel for a large reduction, only to compare it with its own"
+        "autotuning a Triton kernel for a large reduction"
     },
 )
 NUMPY = FrameworkTraits(

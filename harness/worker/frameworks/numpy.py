@@ -1,4 +1,4 @@
-"""numpy on the host: nothing is compiled, so most static figures are unavailable."""
+"""numpy on the host. It has no compiler, so most static figures are unavailable."""
 
 import ctypes
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy import copyto  # bound at import, so that an implementation cannot hook refills by replacing it
+from numpy import copyto  # bound at import, so that an implementation cannot hook refills
 
 from harness.catalog.arrays import Shapes, nbytes
 from harness.core.errors import Unsupported
@@ -28,7 +28,7 @@ class Numpy(Framework):
     ) -> Prepared:
         del limits  # nothing is traced
         if mode != "fwd":
-            raise Unsupported(f"numpy has no {mode}; use mode fwd")
+            raise Unsupported(f"numpy has no mode {mode}; use --mode fwd")
 
         def bind(inputs: Mapping[str, Any], _: Any) -> Call:
             arguments = {name: inputs[name] for name in names}
@@ -54,7 +54,7 @@ class Numpy(Framework):
         return array_files.map_leaves(tree, np.asarray)
 
     def sync(self, result: Any) -> None:
-        """A numpy call has finished when it returns."""
+        """A no-op: numpy calls are synchronous."""
 
     def overwrite(self, result: Any, inputs: Any) -> None:
         theirs = array_files.leaves(inputs)
@@ -66,7 +66,7 @@ class Numpy(Framework):
 
 
 def limit_blas(threads: int) -> None:
-    """Set the threads of numpy's OpenBLAS, which counted the cores before this process was pinned."""
+    """Set the threads of numpy's OpenBLAS, which was loaded before this process was pinned."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     for path in {line[line.index("/") :] for line in lines if "openblas" in line}:
         library = ctypes.CDLL(path)

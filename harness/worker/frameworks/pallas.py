@@ -1,4 +1,4 @@
-"""Pallas kernels in jax calls: on an accelerator like jax, on the cpu interpreted and untimed."""
+"""Pallas kernels in jax calls: on an accelerator like jax, on the cpu interpreted and not timed."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from harness.core.static_figures import Static
 from harness.worker.frameworks.base import Function, Names, Prepared, TraceLimits
 from harness.worker.frameworks.jax.framework import Jax
 
-INTERPRETED = "the program of the cpu is an interpreter's, {} plans the kernels'"
-TPU = "with a TPU's memories and transfers; seqsweep static --target tpu:v5p"
+INTERPRETED = "the cpu's program is that of an interpreter {}"
+TPU = "that simulates a TPU's memories; for the kernels' plan, run seqsweep static --target tpu:v5p"
 PLAIN = (
-    "without a TPU's memories, which its interpreter does not know for these kernels; "
-    "seqsweep static --target cuda:h100, or tpu:v5p,"
+    "without a TPU's memories, because the TPU interpreter does not support these kernels; "
+    "for the kernels' plan, run seqsweep static --target cuda:h100 or tpu:v5p"
 )
 
 
 class Pallas(Jax):
-    """On the cpu kernels run in the TPU interpreter, else in the plain one.
+    """Pallas kernels, which run on the cpu in the TPU interpreter or, if that fails, in the plain one.
 
-    The TPU interpreter detects reads that are uninitialised, out of bounds, or race with a transfer. In
-    jax 0.10.2 it supports neither kernels for GPUs nor those that vmap gave another grid dimension. The plain
+    The TPU interpreter detects reads that are uninitialised, out of bounds, or race with a transfer. In jax
+    0.10.2 it does not support GPU kernels, or kernels to which vmap added a grid dimension. The plain
     interpreter, which runs each grid step as jax, supports both.
     """
 
     def enter(self, mode: str, *, wide: bool) -> None:
         super().enter(mode, wide=wide)
-        pltpu.reset_tpu_interpret_mode_state()  # a failed kernel leaves it inconsistent
+        pltpu.reset_tpu_interpret_mode_state()  # inconsistent after a failed kernel
 
     def prepare(
         self, function: Function, names: Names, shapes: Shapes, mode: str, limits: TraceLimits
@@ -40,7 +40,7 @@ class Pallas(Jax):
         call = function, names, shapes, mode, limits
         try:
             return self._prepare_interpreted(pltpu.InterpretParams(), TPU, call)
-        except (AssertionError, NotImplementedError, ValueError):  # a refusal; a kernel's own error recurs
+        except (AssertionError, NotImplementedError, ValueError):  # a kernel's own error is raised again
             return self._prepare_interpreted(True, PLAIN, call)
 
     def _prepare_interpreted(self, params: Any, semantics: str, call: tuple[Any, ...]) -> Prepared:

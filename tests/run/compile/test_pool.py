@@ -114,7 +114,7 @@ def test_the_memory_limit_decides_what_fits_but_is_no_reason_to_compile_again(po
 
 
 def test_a_death_a_timeout_and_an_endless_trace_are_not_kept(pool, ask):
-    why = "tracing it took more than 10 s"
+    why = "tracing took more than 10 s"
     ends = [
         CompileResult.failed("crashed", "killed"),
         CompileResult.failed("oom", "full"),

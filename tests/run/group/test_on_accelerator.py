@@ -59,6 +59,6 @@ def test_ctrl_c_meanwhile_accuses_no_case_of_the_death_of_its_process(tmp_path):
 
 
 def test_a_group_that_no_framework_can_run_needs_no_reference(tmp_path):
-    refused = Act(verbs={"prepare": Unsupported("torch sees no CUDA device here")})
+    refused = Act(verbs={"prepare": Unsupported("torch finds no CUDA device")})
     found = measure(FakeExecutor(dict.fromkeys(TRACED, refused)), tmp_path, group_on_cuda(*TRACED))
     assert {record.status for record in found.values()} == {"unsupported"}

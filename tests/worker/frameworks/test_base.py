@@ -90,7 +90,7 @@ class TestNumpy:
 
     @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
     def test_it_has_no_backward(self, numpy, mode):
-        with pytest.raises(Unsupported, match=f"numpy has no {mode}; use mode fwd"):
+        with pytest.raises(Unsupported, match=f"numpy has no mode {mode}; use --mode fwd"):
             numpy.prepare(lambda x: x, ("x",), {"x": Array((1,), "f32")}, mode, LIMITS)
 
     def test_its_blas_keeps_to_the_threads_given(self, printed):

@@ -186,8 +186,8 @@ def test_on_a_gpu_the_clock_is_the_devices(framework, gpu, monkeypatch):
 @pytest.mark.parametrize(
     ("refusal", "lost", "why"),
     [
-        ("CUPTI need root access!", 0, "launches included: CUPTI need root access!; let the profiler read"),
-        (None, 9, "launches included: jax's profiler reported 0 of 2 flushes of the L2 cache"),
+        ("CUPTI need root access!", 0, "including launch overhead: CUPTI need root access!; allow profiling"),
+        (None, 9, "including launch overhead: jax's profiler reported 0 of 2 flushes of the L2 cache"),
     ],
 )
 def test_without_the_profilers_events_it_is_the_hosts_and_says_why(framework, gpu, refusal, lost, why):

@@ -100,13 +100,13 @@ def test_a_result_keeps_its_form(framework, mode):
 
 @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
 def test_a_cotangent_of_another_form_is_refused(framework, mode):
-    with pytest.raises(TypeError, match="the floating parts of the result have the shapes"):
+    with pytest.raises(TypeError, match="the floating parts of the result have shapes"):
         bound(framework, lambda x: x, mode, (np.ones(4),), ("x",))()
 
 
 @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
 def test_what_depends_on_no_input_has_no_backward(framework, mode):
-    with pytest.raises((TypeError, Unsupported), match=r"no backward|the shapes"):
+    with pytest.raises((TypeError, Unsupported), match=r"no backward|have shapes"):
         bound(framework, lambda count: count + 1, mode, (np.ones(3),), ("count",))()
 
 

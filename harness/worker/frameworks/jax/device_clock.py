@@ -1,7 +1,7 @@
-"""Device time of jax's calls on a GPU: the profiler's events of several calls in one trace.
+"""Device time of jax calls on a GPU, from the profiler's events of several calls in one trace.
 
-Starting and stopping the profiler takes longer than most calls, so a trace has all readings of a turn. Each
-call follows a flush of the L2 cache, whose name in the trace separates the calls.
+Starting and stopping the profiler takes longer than most calls, so one trace contains all samples of a turn.
+Each call follows a flush of the L2 cache. The flush's name in the trace separates the calls.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -18,11 +18,11 @@ from harness.worker.timers import Calls, Keep, refuse_above_host
 from harness.xla.protobuf import inside
 
 DEVICE, STREAMS = "/device:GPU:", ("Stream #", "CUPTI overhead")
-# An event of each kind has a statistic of its own. Allocations and the profiler's overhead have others.
+# The statistic of each kind of event. Allocations and the profiler's overhead have others.
 WORK = frozenset(("kernel_details", "memcpy_details", "memset_details"))
 MODULE = "hlo_module"
-ERRORS, WARNINGS = 2, 3  # fields of XSpace (xplane.proto), which ProfileData does not give
-EXACT_NS = 1 << 53  # its times are floats, which hold every nanosecond up to here
+ERRORS, WARNINGS = 2, 3  # fields of XSpace (xplane.proto) that ProfileData omits
+EXACT_NS = 1 << 53  # times are floats, which represent every nanosecond up to here
 LARGEST_L2 = 128 << 20  # bytes: more than any GPU had by 2026 (126 MiB: B200)
 PROBES = 2
 
@@ -33,30 +33,30 @@ class DeviceEvent(NamedTuple):
     start_ns: float
     end_ns: float
     name: str
-    module: str  # the XLA program that launched it; empty where that is not known
+    module: str  # the XLA program that launched it; empty if unknown
 
 
 class CallOnDevice(NamedTuple):
-    """What ran after one flush and before the next."""
+    """Work between one flush and the next."""
 
     seconds: float  # from the start of the first event to the end of the last; 0 where nothing ran
     kernels: tuple[str, ...]  # their names in order of their starts
 
 
 def calls_after_flushes(trace: bytes, flush: str, count: int) -> list[CallOnDevice]:
-    """The calls of a trace, each of which a program named `flush` ran before. They are to be `count`.
+    """The `count` calls of a trace. Each follows a program named `flush`.
 
-    The layout is that of xla/backends/profiler/gpu/cupti_collector.cc (jax 0.10 to 0.12): a plane
-    `/device:GPU:0` has a line for each stream, `Stream #14(Kernel,MemcpyD2D)`, or `CUPTI overhead` where the
-    profiler's own work is on it too. Other lines of the plane are sums of these events or counters.
+    The layout is that of xla/backends/profiler/gpu/cupti_collector.cc (jax 0.10 to 0.12). A plane
+    `/device:GPU:0` has a line for each stream: `Stream #14(Kernel,MemcpyD2D)`, or `CUPTI overhead` if the
+    profiler's own work is also on it. Other lines of the plane are sums of these events or counters.
 
-    RuntimeError, with the profiler's own words, where the trace does not tell the calls apart.
+    Raises RuntimeError, with the profiler's message, if the calls cannot be separated.
     """
-    said = [text.decode(errors="replace") for text in inside([trace], ERRORS) + inside([trace], WARNINGS)]
-    why = f" ({said[0].strip()})" if said else ""
+    messages = [text.decode(errors="replace") for text in inside([trace], ERRORS) + inside([trace], WARNINGS)]
+    why = f" ({messages[0].strip()})" if messages else ""
     events = device_events(ProfileData.from_serialized_xspace(trace), flush)
     flushes = [place for place, event in enumerate(events) if event.module == flush]
-    if any("dropped" in text for text in said) or len(flushes) != count:
+    if any("dropped" in text for text in messages) or len(flushes) != count:
         raise RuntimeError(
             f"jax's profiler reported {len(flushes)} of {count} flushes of the L2 cache on the device{why}"
         )
@@ -65,16 +65,16 @@ def calls_after_flushes(trace: bytes, flush: str, count: int) -> list[CallOnDevi
 
 
 def device_events(data: Any, flush: str) -> list[DeviceEvent]:
-    """The events of the GPU that ran the program `flush`, by their starts; of all its streams.
+    """The events on all streams of the GPU that ran the program `flush`, in order of their start.
 
-    Of events that start at one time the flush comes first: the calls before it have ended.
+    If events start at the same time, the flush comes first: earlier calls have ended.
     """
     for plane in data.planes:
         if plane.name.startswith(DEVICE):
             events = sorted(_events_of(plane), key=lambda event: (event.start_ns, event.module != flush))
             if any(event.module == flush for event in events):
                 if max(event.end_ns for event in events) >= EXACT_NS:
-                    raise RuntimeError("jax's profiler counts from 1970: its times are not exact")
+                    raise RuntimeError("jax's profiler counts from 1970, so its times are not exact")
                 return events
     return []
 
@@ -92,22 +92,22 @@ def _events_of(plane: Any) -> Iterable[DeviceEvent]:
 def _call(flush: DeviceEvent, events: Sequence[DeviceEvent]) -> CallOnDevice:
     if not events:
         return CallOnDevice(0.0, ())
-    # A copy of the call on another stream may start beside the flush, whose time is not the call's.
+    # The call's copy on another stream may start during the flush, which is not part of the call.
     start_ns = max(events[0].start_ns, flush.end_ns)
     end_ns = max(event.end_ns for event in events)
     return CallOnDevice(max(0.0, end_ns - start_ns) * 1e-9, tuple(event.name for event in events))
 
 
-FLUSH = "jit_seqsweep_flush_l2"  # what XLA calls the program below
+FLUSH = "jit_seqsweep_flush_l2"  # XLA's name for the program below
 
 
 def seqsweep_flush_l2(buffer: jax.Array) -> jax.Array:
-    """A new value for each byte: XLA cannot leave it out, and it evicts everything else."""
+    """Write a new value to each byte, which XLA cannot optimise away and which evicts everything else."""
     return buffer + jnp.uint8(1)
 
 
 class DeviceClock:
-    """Times calls by the events of their device. RuntimeError where the profiler has none of them."""
+    """Times calls by device events. RuntimeError if the profiler has none."""
 
     def __init__(self, device: Any) -> None:
         self._buffer = jax.device_put(jnp.zeros(2 * LARGEST_L2, jnp.uint8), device)
@@ -118,14 +118,14 @@ class DeviceClock:
         self._buffer = self._flush(self._buffer)
 
     def read(self, calls: Calls, inner: int, keep: Keep | None = None) -> list[float]:
-        """A reading of each call: seconds on the device for `inner` of it."""
+        """A sample of each call: device seconds for `inner` calls."""
         spans = [call.seconds for call in self._trace(calls, inner, keep)]
         if not all(spans):
-            raise RuntimeError("a call ran nothing on the device: it has no time there")
+            raise RuntimeError("a call ran nothing on the device, so it has no device time")
         return [sum(spans[first : first + inner]) for first in range(0, len(spans), inner)]
 
     def kernels(self, call: Callable[[], Any]) -> tuple[str, ...]:
-        """The names of what one call runs on the device, in order."""
+        """The names of the kernels, copies and fills of one call on the device, in order."""
         return self._trace([call], 1)[0].kernels
 
     def _trace(self, calls: Calls, inner: int, keep: Keep | None = None) -> list[CallOnDevice]:
@@ -136,11 +136,11 @@ class DeviceClock:
             for place, call in enumerate(calls):
                 for _ in range(inner):
                     self.flush()
-                    result = None  # freed before the next call makes another
+                    result = None  # freed before the next call
                     result = call()
                     flushes += 1
                     if keep is not None and place == 0:
-                        self.flush()  # copying the result to the host comes after it, and is no call
+                        self.flush()  # separates the call from copying its result to the host
                         fetched.add(flushes)
                         flushes += 1
                         jax.block_until_ready(result)
@@ -155,22 +155,22 @@ class DeviceClock:
 
 
 def open_clock(device: Any) -> DeviceClock | str:
-    """The clock of a GPU, or why its calls are timed by the host's."""
+    """The device clock of a GPU, or the reason why the host's clock is used."""
     try:
         return DeviceClock(device)
-    except Exception as error:  # XLA has a class of its own for each kind of failure, CUPTI's among them
-        words = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+    except Exception as error:  # XLA has various error classes, also for CUPTI
+        message = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         return (
-            f"timed by the host's clock, launches included: {words}; let the profiler read the GPU "
-            "(NVreg_RestrictProfilingToAdminUsers=0), and run no other one beside it"
+            f"timed by the host's clock, including launch overhead: {message}; allow profiling of the GPU "
+            "(NVreg_RestrictProfilingToAdminUsers=0), and stop other profilers"
         )
 
 
 @contextmanager
 def _profiler() -> Generator[list[bytes]]:
-    """A trace of the device alone: at the end of the block an XSpace is in the list.
+    """Trace the device only; the list contains an XSpace at the end of the block.
 
-    By the session behind jax.profiler.start_trace, which would write each trace to disk in two forms.
+    Uses the session behind jax.profiler.start_trace, which would write each trace to disk in two formats.
     """
     from jax._src.lib import _profiler as profiler  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -182,4 +182,4 @@ def _profiler() -> Generator[list[bytes]]:
     try:
         yield traces
     finally:
-        traces.append(session.stop())  # another session can start only when this one has ended
+        traces.append(session.stop())  # another session can start only after this one

@@ -1,4 +1,4 @@
-"""jax on any backend: every mode is one compiled program, with XLA's figures of it."""
+"""jax on any backend: every mode is one compiled program with XLA's static figures."""
 
 import importlib
 import time
@@ -36,20 +36,20 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 def name_scope(stage: str) -> AbstractContextManager[Any]:
-    """A name scope for what is traced in a stage; it leaves the program and its hash unchanged."""
+    """A name scope for operators traced in a stage; it does not change the program or its hash."""
     return jax.named_scope(SCOPE + stage)
 
 
 @dataclass(frozen=True)
 class CompiledProgram:
-    """A program that has been compiled, and what it was lowered from."""
+    """A compiled program and its source."""
 
     program: lowering.Program
     executable: Any
 
     @cached_property
     def staged(self) -> StagedProgram:
-        """Its operators with their stages; lowered again with name scopes, which only a profile needs."""
+        """Its operators with their stages, from a second lowering with name scopes, for profiles only."""
         options = jaxlib_hlo().HloPrintOptions()
         (optimised,) = self.executable.runtime_executable().hlo_modules()
         with recording(name_scope):
@@ -60,11 +60,11 @@ class CompiledProgram:
 class Jax(Framework):
     refills_in_place = False
     device: Any = None
-    array_type: type = jax.Array  # the concrete class of arrays; known once there is a device
+    array_type: type = jax.Array  # the concrete class of arrays, known after `start`
     compiled: int | None = None  # programs; None before the first start
 
-    def preload(self, *, tracing: bool) -> None:  # noqa: ARG002 - lowering is always asked for
-        """Import what jit and lowering load on their first use; no backend starts."""
+    def preload(self, *, tracing: bool) -> None:  # noqa: ARG002 - lowering is always needed
+        """Import what jit and lowering load on first use, without starting a backend."""
         for dialect in LAZY:
             importlib.import_module(f"jaxlib.mlir.dialects.{dialect}")
 
@@ -78,7 +78,7 @@ class Jax(Framework):
         except RuntimeError as error:
             package = {"cuda": "'jax[cuda13]'", "tpu": "'jax[tpu]'"}.get(device, "jax")
             raise Unsupported(
-                f"jax has no {device} backend here ({str(error).splitlines()[0]}); "
+                f"jax has no {device} backend in this environment ({str(error).splitlines()[0]}); "
                 f"pip install {package} on a machine that has one"
             ) from None
         jax.config.update("jax_default_device", self.device)
@@ -98,7 +98,7 @@ class Jax(Framework):
     def prepare(
         self, function: Function, names: Names, shapes: Shapes, mode: str, limits: TraceLimits
     ) -> Prepared:
-        del limits  # XLA plans without allocating
+        del limits  # XLA plans memory without allocating
         structs = {name: lowering.structs(shapes[name]) for name in names}
         if mode == "fwd":
             compiled, static = self._compile(lowering.forward(function, structs))
@@ -108,7 +108,7 @@ class Jax(Framework):
                 compiled,
             )
         backward = lowering.Backward(function, structs)
-        # The pullback alone is one program; another one computes the residuals that it takes.
+        # The pullback is one program; another one computes its residuals.
         residuals, timed = backward.pullback() if mode == "bwd" else (None, backward.both())
         save = residuals.lower().compile() if residuals else None
         compiled, static = self._compile(timed)
@@ -151,19 +151,19 @@ class Jax(Framework):
         jax.block_until_ready(result)
 
     def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
-        """By a profiler trace of the program's operators; time in which none runs belongs to no stage.
+        """By a profiler trace of the program's operators; time without operators belongs to no stage.
 
-        Where several cores run operators at once, each operator gets an equal part of the time.
+        If several cores run operators at once, each operator gets an equal part of the time.
         """
         program = prepared.program.staged
         seconds, runs = trace_call(call, self.sync)
         stages = times_by_stage(runs, program.stages, program.containers)
         inside = sum(span.seconds for stage, span in stages.items() if stage != OUTSIDE)
-        # The operators' clock is the profiler's: by the host's, a call that is all operators may be shorter.
+        # The profiler's clock may report slightly more than the host's for a call that is all operators.
         return {**stages, OUTSIDE: StageSpan(max(0.0, seconds - inside), None)}
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
-        """From the compiled program, without a call."""
+        """From the compiled program, without running a call."""
         return prepared.program.staged.counts()
 
     def trace_operators(
@@ -187,13 +187,13 @@ class Jax(Framework):
 
     @cached_property
     def device_clock(self) -> "DeviceClock | str":
-        """The clock of a GPU, or why there is none."""
+        """The device clock of a GPU, or the reason why it is unavailable."""
         from harness.worker.frameworks.jax.device_clock import open_clock
 
         return open_clock(self.device)
 
     def timer(self) -> Timer:
-        """By the profiler's events of a GPU; by the host's clock on other devices, or without them."""
+        """The profiler's device clock on a GPU if it is available, else the host's clock."""
         if self.device.platform != "gpu":
             return super().timer()
         if isinstance(self.device_clock, str):
@@ -210,8 +210,8 @@ class Jax(Framework):
     def capture(self, call: Callable[[], Any]) -> Callable[[], Any]:
         del call
         raise Unsupported(
-            "XLA puts a program's kernels into command buffers itself (--xla_gpu_enable_command_buffer in "
-            "XLA_FLAGS), so that its own time has them in it; leave out --graphs"
+            "XLA already runs kernels in command buffers (--xla_gpu_enable_command_buffer in XLA_FLAGS); "
+            "omit --graphs"
         )
 
     def track_peak(self) -> Callable[[], int | None]:
@@ -220,7 +220,7 @@ class Jax(Framework):
         before = self.device.memory_stats() or {}
 
         def peak() -> int | None:
-            """None if an earlier peak was higher, since jax cannot reset it."""
+            """None if an earlier peak was higher, because jax cannot reset it."""
             after = self.device.memory_stats() or {}
             highest, in_use = after.get("peak_bytes_in_use"), before.get("bytes_in_use")
             if highest is None or in_use is None or highest <= before.get("peak_bytes_in_use", 0):
@@ -231,7 +231,7 @@ class Jax(Framework):
 
 
 def _cotangents_as(outputs: list[Any], cotangent: Any) -> list[Any]:
-    """One cotangent for each floating output: from `cotangent`, or ones if that is None."""
+    """One cotangent per floating output: from `cotangent`, or ones without it."""
     if cotangent is None:
         return [jnp.ones(output.shape, output.dtype) for output in outputs]
     require_matching(cotangent, outputs)

@@ -1,4 +1,4 @@
-"""A trace of jax's profiler: when each operator of a program ran in one call, and the times of its stages."""
+"""Traces by jax's profiler: when each operator of a program ran in one call, and the times of stages."""
 
 import gzip
 import tempfile
@@ -13,7 +13,7 @@ import jax
 from harness.core.errors import Unsupported
 from harness.worker.stage_recorder import StageSpan
 
-OPERATOR = "hlo_op"  # the statistic of an operator's event, on the cpu and on GPUs (jax 0.10.2)
+OPERATOR = "hlo_op"  # statistic of an operator's event, on the cpu and GPUs (jax 0.10.2)
 
 
 class OperatorRun(NamedTuple):
@@ -27,9 +27,9 @@ class OperatorRun(NamedTuple):
 def trace_call(
     call: Callable[[], Any], sync: Callable[[Any], None], trace: Path | None = None
 ) -> tuple[float, list[OperatorRun]]:
-    """(the call's seconds, the runs of its operators). The profiler's trace is written to `trace`, if given.
+    """Profile a call: (its seconds, the runs of its operators). Writes a trace to `trace`, if given.
 
-    Unsupported where the profiler names no operator.
+    Raises Unsupported if the profiler reports no operators.
     """
     with tempfile.TemporaryDirectory() as folder:
         options = jax.profiler.ProfileOptions()
@@ -44,7 +44,7 @@ def trace_call(
         runs = _runs(Path(folder))
         if not runs:
             raise Unsupported(
-                "jax's profiler names no operator here; its planned figures are in seqsweep static"
+                "jax's profiler reports no operators here; run seqsweep static for planned figures"
             )
         if trace is not None:
             (file,) = Path(folder).glob("**/*.trace.json.gz")
@@ -68,11 +68,11 @@ def _runs(folder: Path) -> list[OperatorRun]:
 def times_by_stage(
     runs: Iterable[OperatorRun], stages: Mapping[str, str], containers: Collection[str]
 ) -> dict[str, StageSpan]:
-    """The time of every stage; together they add up to the time in which anything ran.
+    """Time of every stage. The sum is the time in which at least one operator ran.
 
-    Where several operators run at once, each gets an equal part of the time. Containers, such as loops, get
-    time only where nothing else runs, and then the innermost one. Operators without a stage get time only
-    where no operator with a stage runs. A run that ends when it begins, by the trace's clock, takes none.
+    If several operators run at once, each gets an equal part of the time. Containers, for example loops, get
+    time only if nothing else runs, and then only the innermost one. Operators without a stage get time only
+    if no operator with a stage runs. Runs of zero duration are ignored.
     """
     ends = [
         (time, begins, run)
@@ -102,7 +102,7 @@ def times_by_stage(
 
 
 def busy_s(runs: Iterable[OperatorRun]) -> float:
-    """Seconds in which at least one of the runs was going on."""
+    """Seconds in which at least one of the runs was active."""
     total, until = 0.0, float("-inf")
     for start, end, _ in sorted(runs):
         total += max(0.0, end - max(start, until))

@@ -1,1 +1,1 @@
-"""torch, eager: its calls, their clocks and counts, and static figures from a trace over fake tensors."""
+"""Eager torch: calls, timers, operator counts, and static figures from a trace over fake tensors."""

@@ -1,4 +1,4 @@
-"""Conversion between descriptions of arrays, numpy arrays and torch tensors; a result's floating parts."""
+"""Conversion between array descriptions, numpy arrays and torch tensors; the floating leaves of a result."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def empty(shapes: Array | Shapes, device: torch.device) -> Any:
 
 
 def to_tensor(leaf: Any) -> torch.Tensor:
-    """A copy in storage that torch allocates, with the alignment that its kernels prefer."""
+    """Copy an array to storage that torch allocates, with the alignment that its kernels prefer."""
     brain = leaf.dtype == ml_dtypes.bfloat16  # torch cannot convert ml_dtypes' bfloat16
     dtype = torch.bfloat16 if brain else torch.from_numpy(np.empty(0, leaf.dtype)).dtype
     tensor = torch.empty(leaf.shape, dtype=dtype)
@@ -29,27 +29,27 @@ def to_tensor(leaf: Any) -> torch.Tensor:
 
 
 def _view(tensor: torch.Tensor) -> Any:
-    """The same storage as a numpy array."""
+    """A numpy array that shares the tensor's storage."""
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return tensor.numpy()
 
 
 def to_numpy(tensor: torch.Tensor) -> Any:
-    """A tensor's values on the host, with its memory layout; lazy conjugation and negation are resolved.
+    """A tensor as a numpy array on the host, with its memory layout; resolves lazy conjugation and negation.
 
-    Nothing else is copied.
+    Copies nothing else.
     """
     return _view(tensor.detach().cpu().resolve_conj().resolve_neg())
 
 
 def floating_leaves(result: Any) -> list[torch.Tensor]:
-    """The floating parts of a result. TypeError where it consists of anything but tensors."""
-    # Subclasses too: in a trace the result consists of fake tensors.
+    """The floating leaves of a result. TypeError if it contains anything but tensors."""
+    # Subclasses, because a traced result consists of fake tensors.
     array_files.expect_arrays(result, (torch.Tensor,), "torch tensors", subclasses=True)
     return [leaf for leaf in array_files.leaves(result) if leaf.is_floating_point()]
 
 
 def ones(result: Any) -> list[torch.Tensor]:
-    """A cotangent of ones for every floating result."""
+    """A cotangent of ones for every floating leaf."""
     return [torch.ones_like(output) for output in floating_leaves(result)]

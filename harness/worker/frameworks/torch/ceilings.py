@@ -1,8 +1,8 @@
 """Roofline ceilings of this machine: FLOP/s of matrix products by dtype, bandwidth by working set.
 
-`python -m harness.worker.frameworks.torch.ceilings DEVICE THREADS` prints them as JSON. torch is set up as
-for a measured case, and time is read by the same marks as a profile's: the host's clock, or device events.
-The ceilings are what torch's own kernels reach here, not the peaks of the hardware.
+`python -m harness.worker.frameworks.torch.ceilings DEVICE THREADS` prints them as JSON. torch is configured
+as for a measured case. The clock is that of profiles: the host's clock, or device events. Ceilings are
+measured with torch's own kernels, and are below the hardware's peaks.
 """
 
 import json
@@ -25,11 +25,11 @@ from harness.worker.frameworks.torch.arrays import DTYPES
 from harness.worker.frameworks.torch.framework import Torch
 
 SIDES = (256, 512, 1024, 2048, 4096, 8192)  # of square matrices
-LONGEST_S = 0.5  # predicted time of a matrix product that is still tried
+LONGEST_S = 0.5  # maximum predicted time of a matrix product
 SETS = tuple(1 << power for power in range(15, 31))  # working sets in bytes: 32 KiB to 1 GiB
 MEMORY_SHARE = 8  # the largest working set is at most 1/8 of the memory
-SWEEP_BYTES = 1 << 22  # that one call of a sum reads at least; it reads a small set repeatedly
-READING_S = 0.004
+SWEEP_BYTES = 1 << 22  # minimum per call of a sum, which reads small sets repeatedly
+SAMPLE_S = 0.004
 ROUNDS = 11
 BUDGET_S = 30.0
 
@@ -38,7 +38,7 @@ Read = Callable[[Callable[[], Any], int], float]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A call with known work: FLOPs in `dtype`, or bytes where that is empty.
+    """A call with known work: FLOPs in `dtype`, or bytes if that is empty.
 
     `size` is a matrix's side, or a stream's working set in bytes.
     """
@@ -51,9 +51,9 @@ class Kernel:
 
 
 def matrix_products(device: torch.device, read: Read) -> Generator[Kernel]:
-    """Per dtype, square products of every size that takes at most LONGEST_S.
+    """Square matrix products per dtype, in every size that takes at most LONGEST_S.
 
-    On a processor small ones are often the fastest, because their operands stay in its caches.
+    On a cpu, small products often have the highest rate, because their operands stay in its caches.
     """
     kinds = ["f64", "f32", "bf16", *(["tf32", "f16"] if device.type == "cuda" else [])]
     for kind in kinds:
@@ -83,7 +83,7 @@ def _product(device: torch.device, kind: str, side: int) -> Callable[[], Any]:
 
 
 def streams(device: torch.device, threads: int, memory_bytes: int) -> Generator[Kernel]:
-    """Copy, triad and sum (as in STREAM) over working sets of every size, in one resident array."""
+    """Copy, triad (see STREAM) and sum over working sets of every size, in one resident array."""
     sizes = [size for size in SETS if size <= max(SETS[0], memory_bytes // MEMORY_SHARE)]
     array = torch.ones(sizes[-1] // 4, device=device)
     parts = threads if device.type == "cpu" else 1
@@ -93,7 +93,7 @@ def streams(device: torch.device, threads: int, memory_bytes: int) -> Generator[
         yield Kernel("copy", "", size, 8 * half, lambda x=x, y=y: y.copy_(x))
         yield Kernel("triad", "", size, 12 * half, lambda x=x, y=y: torch.add(x, y, alpha=0.5, out=y))
         count = max(1, SWEEP_BYTES // size)
-        # Each thread reads its own part, so often per call that the overhead of the call does not matter.
+        # Each thread reads its own part repeatedly, so that the call's overhead is negligible.
         each = size // 4 // parts
         rows = array[: parts * each].view(parts, 1, each).expand(parts, count, each)
         sums = torch.empty(parts, count, device=device)
@@ -102,7 +102,7 @@ def streams(device: torch.device, threads: int, memory_bytes: int) -> Generator[
 
 
 def reader(framework: Torch) -> Read:
-    """A function for the seconds of a call: the mean over `inner` calls between two marks."""
+    """A function that times a call: mean seconds over `inner` calls between two marks."""
     mark, span = framework.marks()
 
     def read(call: Callable[[], Any], inner: int) -> float:
@@ -120,15 +120,15 @@ def reader(framework: Torch) -> Read:
 def sample(
     kernels: Sequence[Kernel], read: Read, now: Callable[[], float] = perf_counter, budget_s: float = BUDGET_S
 ) -> list[list[float]]:
-    """Work per second of every kernel in every round, each round in another random order.
+    """Measure work per second of every kernel, in ROUNDS rounds with random order.
 
-    There are ROUNDS rounds; fewer when the budget ends, but at least as many as an interval needs.
+    If the budget is exhausted there are fewer rounds, but enough for a confidence interval.
     """
     until = now() + budget_s
     inner: list[int] = []
     for kernel in kernels:
         kernel.call()
-        inner.append(max(1, math.ceil(READING_S / max(read(kernel.call, 1), 1e-7))))
+        inner.append(max(1, math.ceil(SAMPLE_S / max(read(kernel.call, 1), 1e-7))))
     rates: list[list[float]] = [[] for _ in kernels]
     order, shuffle = list(range(len(kernels))), random.Random(0)
     for done in range(ROUNDS):
@@ -141,7 +141,7 @@ def sample(
 
 
 def measure(device_name: str, threads: int) -> dict[str, Any]:
-    """All readings of a device. Unsupported where torch does not run on it."""
+    """Measure all kernels on a device. Raises Unsupported if torch does not run on it."""
     framework = Torch()
     if device_name == "cpu":
         resource_limits.pin(threads)

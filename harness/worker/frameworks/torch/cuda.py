@@ -1,4 +1,4 @@
-"""Device time of torch calls by CUDA events after a flush of the L2 cache, and CUDA graphs of calls."""
+"""Device time of torch calls by CUDA events after a flush of the L2 cache; CUDA graphs of calls."""
 
 import gc
 from collections.abc import Callable
@@ -11,15 +11,15 @@ import torch
 from harness.core.errors import Unsupported
 from harness.worker.timers import Calls, Keep, Read, refuse_above_host
 
-WARM_CALLS = 3  # on a side stream: libraries allocate handles and workspaces, which a capture forbids
+WARM_CALLS = 3  # libraries allocate handles and workspaces in them, which capture forbids
 REMEDY = (
-    "what synchronises (.item(), nonzero, copies to the host), allocates beside torch or has shapes that "
-    "depend on values has to go from the call"
+    "remove synchronisation (.item(), nonzero, copies to the host), allocation without torch and "
+    "value-dependent shapes from the call"
 )
 
 
 def cuda_events() -> Read:
-    """Device time of calls, each between two events of its own and after a flush of the L2 cache."""
+    """Device time of calls, each between its own two events and after a flush of the L2 cache."""
     flush = l2_buffer()
 
     def read(calls: Calls, inner: int, keep: Keep | None = None) -> list[float]:
@@ -47,7 +47,7 @@ def cuda_events() -> Read:
 
 @cache
 def l2_buffer() -> torch.Tensor:
-    """A buffer of twice the L2 cache, the process's only one: writing it evicts everything else."""
+    """The process's only buffer of twice the L2 cache; writing it evicts everything else."""
     size = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
     return torch.empty(2 * size, dtype=torch.int8, device="cuda")
 
@@ -57,20 +57,20 @@ def _event() -> torch.cuda.Event:
 
 
 def capture(call: Callable[[], Any]) -> Callable[[], Any]:
-    """The call captured as a graph: a function that replays it, into storage that every replay overwrites.
+    """Capture a call as a graph, and return a function that replays it into the same storage.
 
-    Unsupported, with CUDA's message, if the call cannot be captured.
+    Raises Unsupported, with CUDA's message, if the call cannot be captured.
     """
-    gc.collect()  # nothing of an earlier call may be freed while the graph is recorded
+    gc.collect()  # memory of earlier calls must not be freed during the capture
     graph = torch.cuda.CUDAGraph()
     try:
         _warm_up(call)
         with torch.cuda.graph(graph):
             result = call()
-    except Exception as error:  # an implementation may raise anything, and CUDA has an error for each
+    except Exception as error:  # an implementation can raise anything
         first = _first(error)
-        words = str(first).partition("\n")[0].rstrip(".")
-        text = f"it cannot be captured as a CUDA graph ({type(first).__name__}: {words}); {REMEDY}"
+        message = str(first).partition("\n")[0].rstrip(".")
+        text = f"the call cannot be captured as a CUDA graph ({type(first).__name__}: {message}); {REMEDY}"
         raise Unsupported(text) from error
 
     def replay() -> Any:
@@ -90,7 +90,7 @@ def _warm_up(call: Callable[[], Any]) -> None:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The error that broke a capture: ending the capture then raises another one, without the cause."""
+    """The first error of a failed capture; ending the capture raises another one without the cause."""
     while error.__context__ is not None:
         error = error.__context__
     return error

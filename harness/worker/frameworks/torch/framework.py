@@ -1,4 +1,4 @@
-"""torch, eager, on the cpu or CUDA: static figures from a trace over fake tensors, time from the device."""
+"""Eager torch on the cpu or CUDA: static figures from a trace over fake tensors, and device time."""
 
 import multiprocessing
 import signal
@@ -26,16 +26,16 @@ from harness.worker.frameworks.torch.operators import count_stages, kernels_of, 
 from harness.worker.frameworks.torch.trace import figures, untraceable, warm_up
 from harness.worker.timers import Timer
 
-GRAIN = 1 << 16  # elements per thread, more than enough for torch to use another thread
+GRAIN = 1 << 16  # elements per thread, enough for torch to start another thread
 KINDS = (torch.Tensor, torch.nn.Parameter)
-COPY, ADD = torch.Tensor.copy_, torch.Tensor.add_  # bound at import, so that replacing them hooks nothing
+COPY, ADD = torch.Tensor.copy_, torch.Tensor.add_  # bound at import, so that replacing them has no effect
 GRACE_SECONDS = 1.0
-SHARED = 1.5  # wall time allowed per CPU second of a trace, since other processes run too
+SHARED = 1.5  # wall time per CPU second of a trace, because other processes also run
 
 
 @contextmanager
 def without_modes() -> Generator[None]:
-    """Disable torch's function and dispatch modes, which an implementation may have left entered."""
+    """Disable torch's function and dispatch modes, which an implementation may not have exited."""
     with torch._C.DisableTorchFunction(), _disable_current_modes():
         yield
 
@@ -44,15 +44,15 @@ class Torch(Framework):
     device: torch.device = torch.device("cpu")
 
     def preload(self, *, tracing: bool) -> None:
-        """Import what the first trace imports; fake tensors compute nothing and start no thread."""
+        """Import what the first trace imports, without computing or starting a thread."""
         if tracing:
             warm_up()
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - always wide
         if device == "cuda" and not torch.cuda.is_available():
             raise Unsupported(
-                "torch sees no CUDA device here; run on a machine that has one, "
-                "with a CUDA build: pip install torch"
+                "torch finds no CUDA device; run on a machine with one, "
+                "and install a CUDA build (pip install torch)"
             )
         if device not in {"cpu", "cuda"}:
             raise Unsupported(f"torch runs on the cpu or CUDA, not on {device}")
@@ -61,20 +61,20 @@ class Torch(Framework):
         if device == "cuda":
             torch.cuda.init()
         self.busywork = torch.ones(threads * GRAIN)
-        self.wake()  # so that the threads' stacks count as the backend's memory, not the case's
+        self.wake()  # so that the threads' stacks do not count as the case's memory
 
     def enter(self, mode: str, *, wide: bool) -> None:  # noqa: ARG002 - always wide
         torch.set_grad_enabled(mode != "fwd")
 
-    def on_compilation(self, tell: Callable[[bool], None]) -> None:
-        """By torch.compile's own callbacks (2.13); a first call may compile for seconds to minutes."""
-        callbacks = sys.modules.get("torch._dynamo.callback")  # loaded only if the builder compiles
+    def on_compilation(self, report: Callable[[bool], None]) -> None:
+        """Uses torch.compile's callbacks (2.13); a first call may compile for seconds to minutes."""
+        callbacks = sys.modules.get("torch._dynamo.callback")  # imported only if the builder compiles
         if callbacks is not None:
-            callbacks.callback_handler.register_start_callback(lambda _: tell(True))
-            callbacks.callback_handler.register_end_callback(lambda _: tell(False))
+            callbacks.callback_handler.register_start_callback(lambda _: report(True))
+            callbacks.callback_handler.register_end_callback(lambda _: report(False))
 
     def compilations(self) -> int:
-        """Graphs that torch.compile has made; eager calls compile nothing."""
+        """Number of graphs that torch.compile has compiled."""
         dynamo = sys.modules.get("torch._dynamo.utils")
         return int(dynamo.counters["stats"]["unique_graphs"]) if dynamo else 0
 
@@ -90,15 +90,15 @@ class Torch(Framework):
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Call:
             return bind_call(function, names, mode, inputs, cotangent)
 
-        def trace_alone() -> Static:
-            torch.set_num_threads(1)  # a forked process has lost the others
+        def trace_single_threaded() -> Static:
+            torch.set_num_threads(1)  # other threads do not survive the fork
             return self.trace(bind, fake, limits)
 
         if not limits.seconds:
-            return Prepared(bind, Static.none("not traced: nobody asked for its figures"))
-        if self.device.type == "cuda":  # a forked process has no CUDA
+            return Prepared(bind, Static.none("not traced: its figures were not requested"))
+        if self.device.type == "cuda":  # CUDA does not work in a forked process
             return Prepared(bind, self.trace(bind, fake, limits))
-        return Prepared(bind, trace_in_fork(trace_alone, limits.seconds))
+        return Prepared(bind, trace_in_fork(trace_single_threaded, limits.seconds))
 
     def trace(self, bind: Bind, fake: Callable[[], Mapping[str, Any]], limits: TraceLimits) -> Static:
         """The figures of one call over fake tensors."""
@@ -122,7 +122,7 @@ class Torch(Framework):
             return array_files.map_leaves(tree, to_numpy)
 
     def _expect_values(self, leaf: torch.Tensor) -> None:
-        """TypeError for a tensor on another device or not strided: it could compute when it is read."""
+        """Raise TypeError for a tensor on another device or not strided: reading it could compute."""
         if leaf.device.type != self.device.type or leaf.layout is not torch.strided:
             layout = str(leaf.layout).removeprefix("torch.")
             raise TypeError(
@@ -143,7 +143,7 @@ class Torch(Framework):
             theirs = {leaf.untyped_storage().data_ptr() for leaf in array_files.leaves(inputs)}
             for leaf in array_files.leaves(result):
                 # Tensors without storage, inference tensors (read-only here) and expanded ones (many elements
-                # at one address) raise RuntimeError, and are left alone.
+                # at one address) raise RuntimeError and stay.
                 with suppress(RuntimeError):
                     if type(leaf) in KINDS and leaf.untyped_storage().data_ptr() not in theirs:
                         leaf.fill_(FILL)
@@ -154,7 +154,7 @@ class Torch(Framework):
         return super().timer()
 
     def marks(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
-        """By CUDA events, since the host runs ahead of the device; on the cpu by the host's clock."""
+        """CUDA events, because the host runs ahead of the device; on the cpu the host's clock."""
         if self.device.type != "cuda":
             return super().marks()
 
@@ -171,7 +171,7 @@ class Torch(Framework):
     def trace_operators(
         self, call: Call, prepared: Prepared, trace: Path | None
     ) -> Sequence[OperatorFigures]:
-        del prepared  # torch's profiler knows
+        del prepared  # torch's profiler needs only the call
         return trace_operators(call, self.sync, trace)
 
     def capture(self, call: Call) -> Call:
@@ -202,25 +202,25 @@ class Torch(Framework):
 
 
 def trace_in_fork(trace: Callable[[], Static], seconds: float) -> Static:
-    """The figures of `trace`, run in a fork of this process; none, with the reason, if that fails.
+    """The figures of `trace`, run in a fork of this process, or the reason if that fails.
 
-    Many callables cache what their first call makes, such as a mask; cached in a trace, it would be a fake
-    tensor, which timed calls would see. A trace stops itself after `seconds` of CPU time, but only when it
-    dispatches an operator; hence the timeout here.
+    Many callables cache a tensor of their first call, for example a mask. In a trace that would be a fake
+    tensor, which timed calls would use. A trace stops itself after `seconds` of CPU time, but only when it
+    dispatches an operator, so the parent also has a timeout.
     """
     reader, writer = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_answer, args=(trace, writer))
     child.start()
-    writer.close()  # or the reader would see no end of the pipe when the child dies (pipe(7))
+    writer.close()  # else the reader gets no EOF when the child dies (pipe(7))
     try:
         if not reader.poll(SHARED * seconds + GRACE_SECONDS):
-            return Static.none(f"tracing it took more than {seconds:.2g} s; loop over fewer, larger tiles")
+            return Static.none(f"tracing took more than {seconds:.2g} s; loop over fewer, larger tiles")
         return reader.recv()
     except EOFError:
         child.join()
         code = child.exitcode or 0
         how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        return Static.none(f"tracing it over fake tensors ended the process ({how})")
+        return Static.none(f"tracing over fake tensors ended the process ({how})")
     finally:
         reader.close()
         child.kill()
@@ -228,7 +228,7 @@ def trace_in_fork(trace: Callable[[], Static], seconds: float) -> Static:
 
 
 def _answer(trace: Callable[[], Static], writer: Connection) -> None:
-    """In the fork: send the figures, or why there are none."""
+    """Send the figures, or the reason why there are none, from the fork."""
     try:
         figures = trace()
     except BaseException as error:

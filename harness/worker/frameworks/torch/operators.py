@@ -1,4 +1,4 @@
-"""The operators of one torch call: counts by stage (FLOPs, bytes), and self times by torch's profiler."""
+"""Operators of one torch call: FLOPs and bytes by stage, and self times by torch's profiler."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,11 +21,11 @@ KERNELS = (
     "_scaled_dot_product_efficient_attention",
     "_scaled_dot_product_cudnn_attention",
 )
-PROMOTION = torch.ops.aten.promote_types.default  # dispatched, but computes no tensor
+PROMOTION = torch.ops.aten.promote_types.default  # is dispatched, but computes no tensor
 
 
 def pairs(rows: int, columns: int, *, causal: bool) -> int:
-    """Visible pairs of a query and a key; causal attention aligns both at position 0 (top left)."""
+    """Number of visible (query, key) pairs; causal attention aligns both at position 0 (top left)."""
     if not causal:
         return rows * columns
     square = min(rows, columns)
@@ -33,13 +33,13 @@ def pairs(rows: int, columns: int, *, causal: bool) -> int:
 
 
 def forward_flops(query: Any, key: Any, value: Any, *, causal: bool) -> int:
-    """Two products per visible pair: scores, and weights with values. Arguments are shapes."""
+    """FLOPs of two products per visible pair: scores, and weights with values. Arguments are shapes."""
     batch, heads, rows, width = query
     return 2 * batch * heads * pairs(rows, key[-2], causal=causal) * (width + value[-1])
 
 
 def backward_flops(query: Any, key: Any, value: Any, *, causal: bool) -> int:
-    """Five products per visible pair: the scores are computed again."""
+    """FLOPs of five products per visible pair, because the scores are recomputed."""
     batch, heads, rows, width = query
     # Q·Kᵀ again, dQ and dK are as wide as the keys, dO·Vᵀ and dV
     # as the values (FlashAttention, arXiv 2205.14135).
@@ -47,7 +47,7 @@ def backward_flops(query: Any, key: Any, value: Any, *, causal: bool) -> int:
 
 
 def _formula(kernel: Any, flops: Callable[..., int]) -> Callable[..., int]:
-    """`flops` on a kernel's arguments, which its schema names; the counter gives tensors as shapes."""
+    """Apply `flops` to a kernel's arguments, named by its schema; the counter passes shapes of tensors."""
     schema = [(argument.name, argument.default_value) for argument in kernel.default._schema.arguments]
 
     def count(*arguments: Any, out_shape: Any = None, **named: Any) -> int:  # noqa: ARG001 - the counter's
@@ -69,13 +69,13 @@ def _packets(names: str) -> frozenset[Any]:
 
 
 ALLOCATED = _packets("empty empty_like empty_strided new_empty new_empty_strided")
-# Their first operand is not read: only its shape matters, or it is overwritten.
+# The first operand is not read: only its shape matters, or it is overwritten.
 OVERWRITTEN = _packets("copy_ fill_ full_like new_full new_ones new_zeros ones_like zero_ zeros_like")
 GATHERS = _packets("embedding gather index index_select")
 
 
 class Counts(NamedTuple):
-    """Operators so far: how many, FLOPs of matrix products and attention kernels, bytes read and written."""
+    """Totals so far: operators, FLOPs of matrix products and attention kernels, bytes read and written."""
 
     operators: int
     flops: int
@@ -83,7 +83,7 @@ class Counts(NamedTuple):
 
 
 class OperatorCounts(TorchDispatchMode):
-    """Counts every dispatched operator of a call, by stage, except views, which move nothing."""
+    """Counts every dispatched operator of a call by stage, except views, which move no bytes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class OperatorCounts(TorchDispatchMode):
         self.recorder = StageRecorder(self.counts)
 
     def run(self, call: Callable[[], Any]) -> Self:
-        """Run one call, counted."""
+        """Run one call and count its operators."""
         with self:
             self.recorder.run(call)
             self.recorder.end()
@@ -116,7 +116,7 @@ class OperatorCounts(TorchDispatchMode):
 
 
 def moved_bytes(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> int:
-    """The bytes that an operator must read and write: of a gather's source only the gathered elements."""
+    """Bytes that an operator must read and write; a gather reads only the gathered elements."""
     packet = func._overloadpacket
     if packet in ALLOCATED:
         return 0
@@ -127,7 +127,7 @@ def moved_bytes(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], resul
 
 
 def _nbytes(values: Iterable[Any]) -> int:
-    """The bytes of tensors and lists of them; elements that a view repeats count once."""
+    """Bytes of tensors and lists of tensors; elements that a view repeats count once."""
     total = 0
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -147,7 +147,7 @@ def count_stages(call: Callable[[], Any]) -> dict[str, Counts]:
 def trace_operators(
     call: Callable[[], Any], sync: Callable[[Any], None], trace: Path | None
 ) -> list[OperatorFigures]:
-    """The self time of each operator in one call; another call counts the bytes."""
+    """Self time of each operator in one call; another call counts the bytes."""
     activities = [ProfilerActivity.CPU]
     on_device = torch.cuda.is_initialized()  # not is_available(), which calls cuInit
     if on_device:
@@ -170,9 +170,9 @@ def trace_operators(
 
 
 def kernels_of(call: Callable[[], Any], sync: Callable[[Any], None]) -> list[str]:
-    """The names of the kernels, copies and fills that one call runs on a GPU, in order."""
+    """Names of the kernels, copies and fills that one call runs on a GPU, in order."""
     if not torch.cuda.is_initialized():
-        raise Unsupported("it ran on no GPU")
+        raise Unsupported("the call did not run on a GPU")
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         sync(call())
     on_device = [
@@ -181,12 +181,12 @@ def kernels_of(call: Callable[[], Any], sync: Callable[[Any], None]) -> list[str
         if event.device_type.name == "CUDA" and not event.is_user_annotation
     ]
     if not on_device:
-        raise Unsupported("torch's profiler has no events of the GPU; CUPTI may be denied to it, or in use")
+        raise Unsupported("torch's profiler has no GPU events; allow CUPTI access, and stop other profilers")
     return [event.name for event in sorted(on_device, key=lambda event: event.time_range.start)]
 
 
 def _stage(event: Any) -> str:
-    """The stage in which an event lies, as `selected/mask`."""
+    """The path of the stages around an event, for example `selected/mask`."""
     names: list[str] = []
     while (event := event.cpu_parent) is not None:
         if event.name.startswith(SCOPE):

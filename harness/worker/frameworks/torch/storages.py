@@ -1,7 +1,7 @@
-"""Live storages of a traced call: their bytes, their peak, and the source line that allocates each.
+"""Live storages of a traced call: bytes, peak, and the source line that allocates each.
 
-The line is that of the innermost frame outside of torch and the harness. A backward has no such frames: a
-storage there gets the line of the forward operator that created its autograd node, found by sequence number.
+The line is that of the innermost frame outside of torch and the harness. A backward does not have these
+frames: its storages get the line of the forward operator with the autograd node's sequence number.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from harness.core.paths import PACKAGE, shown_path
 from harness.core.peak_owners import Owner
 from harness.worker.frameworks.torch.arrays import ones
 
-# Folders whose frames are not the implementation's; `<` begins the names of code without a file.
+# Folders with frames that are not the implementation's; `<` is the prefix of code without a file.
 INSIDE = (str(Path(torch.__file__).parent), str(PACKAGE), "<")
 LIBRARY = get_path("stdlib")
 DTYPES = {torch.bool: "pred", torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}
@@ -30,7 +30,7 @@ DTYPES = {torch.bool: "pred", torch.bfloat16: "bf16", torch.float16: "f16", torc
 
 @dataclass
 class Storage:
-    """One live storage, numbered in order of creation; `before` the timed part, or `saved` for a backward."""
+    """A live storage, numbered by creation; `before` the timed part, or `saved` for a backward."""
 
     number: int
     bytes: int
@@ -43,12 +43,12 @@ class Storage:
 
 
 class LiveBytes:
-    """Bytes alive `now`, and their `peak`; with `lines`, also what is alive there, and who allocated it."""
+    """Live bytes `now` and at the `peak`; with `lines`, also the peak's storages and source lines."""
 
     def __init__(self, *, lines: bool) -> None:
         self.now = self.peak = 0
-        self.is_peak = False  # nothing has been freed since the peak
-        self.alive: dict[int, Storage] = {}  # by keys that later storages may reuse
+        self.is_peak = False  # no storage was freed since the peak
+        self.alive: dict[int, Storage] = {}  # by key, which a later storage may reuse
         self.at_peak: list[tuple[int, Storage]] = []
         self.next_number = itertools.count(1)
         self.has_lines = lines
@@ -56,13 +56,13 @@ class LiveBytes:
         self.in_backward = False
 
     def begin(self) -> None:
-        """Begin the timed part: the peak counts from here. What is alive and no argument was saved for it."""
+        """Start the timed part and the peak. Live storages other than arguments count as saved."""
         self.peak, self.is_peak = self.now, True
         for storage in self.alive.values():
             storage.before = storage.saved = True
 
     def enter(self) -> None:
-        """Before an operator runs: note its line by its node, or what a beginning backward finds saved."""
+        """Record an operator's line by autograd node before it runs, or mark what a backward finds saved."""
         if not self.has_lines:
             return
         node: Any = torch._C._current_autograd_node()  # None outside of a backward
@@ -73,38 +73,38 @@ class LiveBytes:
         if node is None and torch.is_grad_enabled():
             self.lines.setdefault(next_node() - 1, _user_line())
 
-    def hold(self, tree: Any, operator: str = "") -> None:
-        """Count a tree's storages until they are freed."""
+    def add(self, tree: Any, operator: str = "") -> None:
+        """Add a tree's storages, which count until they are freed."""
         for key, storage, tensor in storages(tree):
             if key not in self.alive:
                 dtype = DTYPES.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
                 shape = f"{dtype}[{','.join(map(str, tensor.shape))}]"
                 line = self._line() if self.has_lines else ""
-                held = Storage(next(self.next_number), storage.nbytes(), operator, shape, line)
-                self.alive[key] = held
-                self.now += held.bytes
+                new = Storage(next(self.next_number), storage.nbytes(), operator, shape, line)
+                self.alive[key] = new
+                self.now += new.bytes
                 if self.now > self.peak:
                     self.peak, self.is_peak = self.now, True
-                held.ref = weakref.ref(storage, partial(self._release, key))
+                new.ref = weakref.ref(storage, partial(self._release, key))
 
     def _line(self) -> str:
         node: Any = torch._C._current_autograd_node()
         return self.lines.get(node._sequence_nr(), "") if node is not None else _user_line()
 
-    def keep_peak(self) -> None:
-        """Keep what is alive at the peak, before anything of it is freed."""
+    def save_peak(self) -> None:
+        """Save the storages alive at the peak, before one is freed."""
         if self.has_lines and self.is_peak:
             self.at_peak = list(self.alive.items())
         self.is_peak = False
 
     def _release(self, key: int, _: Any) -> None:
-        self.keep_peak()
+        self.save_peak()
         if released := self.alive.pop(key, None):
             self.now -= released.bytes
 
     def buffers(self, arguments: Mapping[int, str], results: Collection[int]) -> list[Owner]:
-        """The buffers that were alive at the peak; `arguments` are names by storage key."""
-        self.keep_peak()
+        """The buffers alive at the peak; `arguments` are names by storage key."""
+        self.save_peak()
         return [
             _owner(each, arguments.get(key), returned=key in results and self.alive.get(key) is each)
             for key, each in self.at_peak
@@ -123,7 +123,7 @@ def _owner(storage: Storage, argument: str | None, *, returned: bool) -> Owner:
 
 
 def argument_names(inputs: Any, path: str = "") -> Iterator[tuple[int, str]]:
-    """(a storage's key, the argument's name) of every tensor in a call's inputs, such as `weights['wq']`."""
+    """(storage key, argument name) of every tensor in a call's inputs, for example `weights['wq']`."""
     if isinstance(inputs, torch.Tensor):
         yield inputs.untyped_storage()._cdata, path
     elif isinstance(inputs, Mapping):
@@ -136,7 +136,7 @@ def argument_names(inputs: Any, path: str = "") -> Iterator[tuple[int, str]]:
 
 def _user_line() -> str:
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code is not ones.__code__:  # the trace's own cotangents
+    while frame is not None and frame.f_code is not ones.__code__:  # the trace's cotangents
         if not _inside(frame.f_code.co_filename):
             return f"{shown_path(frame.f_code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back

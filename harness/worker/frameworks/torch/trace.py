@@ -1,11 +1,11 @@
-"""Static figures of an eager torch call, from a trace over fake tensors: nothing is allocated or computed.
+"""Static figures of an eager torch call from a trace over fake tensors, without allocation or computation.
 
-FLOPs are those of matrix products and attention kernels (`matmul_only`; causal attention kernels count
-visible pairs only). Bytes are those of live storages: what lives before the timed part are arguments, the
-peak above them temporaries. The program's hash is over its operators with dtypes, shapes and storages.
+FLOPs count matrix products and attention kernels (`matmul_only`; causal attention kernels count visible pairs
+only). Bytes count live storages: arguments are live before the timed part, temporaries are the peak above
+them. The program's hash covers operators with dtypes, shapes and storages.
 
-For a callable of torch.compile the original function is traced: operators, and so FLOPs, arguments and
-results, are the same. Its temporaries depend on the compiler's fusions, and are unavailable.
+For a callable of torch.compile the original function is traced. It has the same operators, and therefore the
+same FLOPs, arguments and results. Temporaries depend on the compiler's fusions, and are unavailable.
 """
 
 import time
@@ -31,29 +31,30 @@ from harness.worker.frameworks.torch.storages import LiveBytes, Storage, argumen
 DEVICE = torch.ops.prim.device.default
 COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 PLAIN = (int, float, complex, bool, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
-EAGER = "eager torch has no compiler that counts it"
-FUSED = "torch.compile decides which temporaries it keeps, and tells nobody"
-SCRATCH = "temporaries leave out what torch's operators allocate inside themselves"
+EAGER = "eager torch has no compiler that reports it"
+FUSED = "torch.compile does not report its temporaries"
+SCRATCH = "temporaries exclude what torch's operators allocate internally"
 
 
 class TraceAbandoned(BaseException):
-    """The trace is abandoned; a BaseException, so that the traced code does not swallow it."""
+    """The trace exceeded a limit. A BaseException, so that traced code does not catch it."""
 
 
 class CpuFakeTensorMode(FakeTensorMode):
-    """Fake tensors of the cpu, whose mode asks for no other device when it is entered.
+    """Fake tensor mode for the cpu, which does not query other devices.
 
-    A CUDA build's own mode calls `torch.cuda.is_available()` and `_ensureCUDADeviceGuardSet()`, and both
-    call `cuInit` (torch 2.11 to 2.14). No process forked after that can use CUDA; the fork server traces.
+    The original mode of a CUDA build calls `torch.cuda.is_available()` and `_ensureCUDADeviceGuardSet()`,
+    which call `cuInit` (torch 2.11 to 2.14). Processes forked after that cannot use CUDA, and the fork server
+    traces.
     """
 
     @property
     def avoid_device_init(self) -> bool:
-        return False  # nothing is placed on another device, so there is nothing to avoid
+        return False  # no tensor is placed on another device
 
 
 class TraceTotals(TorchDispatchMode):
-    """Live bytes, FLOPs and the program of a trace; the only dispatch mode above the fake tensors'."""
+    """Live bytes, FLOPs and the program of a trace; the only dispatch mode above that of fake tensors."""
 
     def __init__(self, limits: TraceLimits, *, owners: bool) -> None:
         super().__init__()
@@ -66,11 +67,11 @@ class TraceTotals(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """False, because nothing compiles in a trace, and skipping dynamo takes as long as all the rest."""
+        """False, because a trace compiles nothing, and skipping dynamo doubles its time."""
         return False
 
     def begin(self) -> int:
-        """Begin the timed part: peak, program and FLOPs count from here. Returns the live bytes."""
+        """Start the timed part, from which peak, program and FLOPs count. Returns the live bytes."""
         self.memory.begin()
         self.digest = sha256()
         self.timed = True
@@ -84,15 +85,15 @@ class TraceTotals(TorchDispatchMode):
         kwargs = {name: value for name, value in (kwargs or {}).items() if value is not None}
         self._check_limits()
         if self.timed and func not in self.flop_counter.flop_registry and _composite(func):
-            # A mode is disabled inside its own handler; entered again, it sees the decomposition's operators.
+            # A mode is disabled in its own handler. Entering it again traces the decomposition's operators.
             with self:
                 return func.decompose(*args, **kwargs)
-        spelled = spell((args, kwargs), self.memory.alive)
+        formatted = format_arguments((args, kwargs), self.memory.alive)
         self.memory.enter()
         result = func(*args, **kwargs)
         if func is not DEVICE:
-            self.digest.update(f"{func} {spelled}\n".encode())
-            self.memory.hold(result, func._overloadpacket.__name__)
+            self.digest.update(f"{func} {formatted}\n".encode())
+            self.memory.add(result, func._overloadpacket.__name__)
             if self.timed:
                 self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs)
         return result
@@ -100,11 +101,11 @@ class TraceTotals(TorchDispatchMode):
     def _check_limits(self) -> None:
         if time.process_time() > self.deadline:
             raise TraceAbandoned(
-                f"tracing it took more than {self.limits.seconds:.2g} s of the processor; "
+                f"tracing took more than {self.limits.seconds:.2g} s of CPU time; "
                 "loop over fewer, larger tiles"
             )
         if self.memory.now > self.limits.live_bytes:
-            raise TraceAbandoned(f"tracing it stopped with {format_bytes(self.memory.now)} live")
+            raise TraceAbandoned(f"tracing stopped with {format_bytes(self.memory.now)} of live tensors")
 
 
 @cache
@@ -113,10 +114,10 @@ def _composite(func: Any) -> bool:
     return isinstance(func, torch._ops.OpOverload) and func.has_kernel_for_dispatch_key(COMPOSITE)
 
 
-def spell(value: Any, alive: Mapping[int, Storage]) -> Any:
-    """A tree of arguments as strings, for the program's hash.
+def format_arguments(value: Any, alive: Mapping[int, Storage]) -> Any:
+    """Format a tree of arguments as strings for the program's hash.
 
-    A tensor is identified by its storage's number, so that the data flow between operators is hashed, too.
+    A tensor is identified by its storage's number, so the hash includes the data flow between operators.
     """
     if isinstance(value, torch.Tensor):
         storage = alive.get(value.untyped_storage()._cdata)
@@ -124,29 +125,29 @@ def spell(value: Any, alive: Mapping[int, Storage]) -> Any:
         return f"{value.dtype}{tuple(value.shape)}{value.stride()} in {number}+{value.storage_offset()}"
     kind = type(value)
     if kind is list or kind is tuple:
-        return kind([spell(part, alive) for part in value])
+        return kind([format_arguments(part, alive) for part in value])
     if kind is dict:
-        return {name: spell(part, alive) for name, part in value.items()}
+        return {name: format_arguments(part, alive) for name, part in value.items()}
     return repr(value) if value is None or isinstance(value, PLAIN) else str(kind)
 
 
 @contextmanager
 def run_uncompiled() -> Generator[list[Any]]:
-    """Run the original functions of torch.compile's callables; the list gets an entry for each such call.
+    """Run the original functions of torch.compile's callables; the list gets an entry for each call.
 
-    Otherwise dynamo would trace the dispatch mode itself: half a minute for three operators.
+    Otherwise dynamo would trace the dispatch mode itself, half a minute for three operators.
     """
     from torch._dynamo import eval_frame
 
     called: list[Any] = []
-    by_stance = eval_frame._callback_from_stance  # every such call goes through it first (torch 2.13)
+    by_stance = eval_frame._callback_from_stance  # torch.compile calls it before each call (torch 2.13)
 
-    def note(callback: Any) -> Any:
+    def record(callback: Any) -> Any:
         if callback:
             called.append(callback)
         return by_stance(callback)
 
-    eval_frame._callback_from_stance = note
+    eval_frame._callback_from_stance = record
     try:
         with torch.compiler.set_stance("force_eager"):
             yield called
@@ -162,9 +163,9 @@ def figures(
     owners: bool = False,
     cpu: bool = False,
 ) -> Static:
-    """Trace the call that `bind` returns; with `owners`, its figures include the buffers of the peak.
+    """Trace the call that `bind` returns; with `owners`, the figures include the peak's buffer breakdown.
 
-    With `cpu`, nothing is placed on another device. An untraceable call has no figures, with the reason.
+    With `cpu`, no tensor is placed on another device. An untraceable call has only the reason.
     """
     mode = (CpuFakeTensorMode if cpu else FakeTensorMode)(allow_non_fake_inputs=True)
     totals = TraceTotals(limits, owners=owners)
@@ -173,7 +174,7 @@ def figures(
         with run_uncompiled() as compiled, mode:
             inputs = fake_inputs()
             with totals:
-                totals.memory.hold(inputs)
+                totals.memory.add(inputs)
                 call = bind(inputs, None)
                 before = totals.begin()
                 result = call()
@@ -183,8 +184,8 @@ def figures(
         return untraceable(error)
     input_keys = {key for key, _, _ in storages(inputs)}
     returned = {key: storage.nbytes() for key, storage, _ in storages(result)}
-    # Results in an argument's storage are in `before` already. The others are live at the end, but they
-    # are not temporaries.
+    # Results in an argument's storage are part of `before`. Other results are live at the end, but they are
+    # not temporaries.
     alias = sum(size for key, size in returned.items() if key in input_keys)
     output = sum(returned.values())
     unavailable = {"bytes_accessed": EAGER}
@@ -214,14 +215,14 @@ def figures(
 
 
 def untraceable(error: BaseException) -> Static:
-    """No figures, because of an error over fake tensors."""
+    """Static figures without values, because of an error over fake tensors."""
     first_line = str(error).strip().partition("\n")[0][:200]
     what = ": ".join(filter(None, [type(error).__name__, first_line]))
-    return Static.none(f"fake tensors cannot trace it: {what}")
+    return Static.none(f"cannot be traced over fake tensors: {what}")
 
 
 def warm_up() -> None:
-    """Run one small trace of the cpu, so that its imports happen before any fork."""
+    """Run one small trace on the cpu, so that its imports happen before any fork."""
 
     def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
         return lambda: torch.softmax(inputs["x"] @ inputs["x"], -1)

@@ -1,1 +1,1 @@
-"""Triton: torch calls that launch kernels; timed like torch on CUDA, interpreted on the cpu."""
+"""Triton kernels in torch calls: timed like torch on CUDA, interpreted on the cpu."""

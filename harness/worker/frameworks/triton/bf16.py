@@ -1,7 +1,7 @@
 """bf16 arithmetic for Triton's interpreter, which stores bf16 as uint16.
 
-Up to Triton 3.9 it computes with these as integers, and rounds f32 to bf16 toward zero where a GPU rounds to
-nearest.
+Up to Triton 3.9, the interpreter computes with these integers, and rounds f32 to bf16 toward zero. A GPU
+rounds to nearest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def interpret_bf16_by_value() -> None:
         if not _is_bf16(lhs):
             return binary(self, lhs, rhs, op)
         result = binary(self, _widen(lhs), _widen(rhs), op)
-        if result.data.dtype == np.bool_:  # the handle of a comparison keeps the operands' dtype
+        if result.data.dtype == np.bool_:  # the handle of a comparison has the operands' dtype
             return TensorHandle(result.data, tl.bfloat16)
         return _narrow(result)
 
@@ -61,7 +61,7 @@ def _widen(handle: Any) -> Any:
 
 
 def _narrow(handle: Any) -> Any:
-    """Round f32 to bf16, to nearest even; a NaN stays a NaN."""
+    """Round f32 to bf16, to nearest even, and preserve NaN."""
     bits = np.ascontiguousarray(handle.data, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     quiet = np.where(np.isnan(handle.data), (bits >> 16) | 0x40, rounded)

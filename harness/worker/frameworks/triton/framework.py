@@ -1,4 +1,4 @@
-"""Triton kernels in torch calls: on CUDA like torch, on the cpu interpreted by Triton and untimed."""
+"""Triton kernels in torch calls: on CUDA like torch, on the cpu interpreted by Triton and not timed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from harness.worker.frameworks.base import Bind, TraceLimits
 from harness.worker.frameworks.torch.framework import Torch
 from harness.worker.frameworks.triton.environment import prepare_environment
 
-UNSEEN = {
-    "flops": "what the kernel {} computes is counted by nobody; the family's formula stands beside it",
-    "bytes_accessed": "what the kernel {} reads and writes is counted by nobody",
-    "program": "the program of the kernel {} is compiled for a GPU alone, and is in no trace",
+UNAVAILABLE = {
+    "flops": "the FLOPs of kernel {} are not counted; see the family's formula",
+    "bytes_accessed": "the bytes accessed by kernel {} are not counted",
+    "program": "kernel {} is compiled only for GPUs, so a trace does not contain its program",
 }
 
 
 def without_kernel_figures(static: Static, kernels: Sequence[str]) -> Static:
-    """The figures of a traced call without those that depend on its kernels, which the trace cannot see."""
-    reasons = {figure: reason.format(kernels[0]) for figure, reason in UNSEEN.items()}
+    """Remove the figures that depend on kernels, which a trace cannot see."""
+    reasons = {figure: reason.format(kernels[0]) for figure, reason in UNAVAILABLE.items()}
     return dataclasses.replace(
         static,
         flops=None,
@@ -43,7 +43,7 @@ class Triton(Torch):
             interpret_first_configurations()
 
     def trace(self, bind: Bind, fake: Callable[[], Mapping[str, Any]], limits: TraceLimits) -> Static:
-        """The figures of a call without its kernels' work: launches are recorded instead of made."""
+        """Static figures of a call, without its kernels' work: launches are recorded, not executed."""
         from harness.worker.frameworks.triton.launches import record_launches
 
         with record_launches(compiling=False) as recorder:

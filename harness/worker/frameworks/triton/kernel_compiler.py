@@ -1,4 +1,4 @@
-"""Cross-compiler of Triton kernels: a process that compiles cases, one by one, for GPUs not at hand."""
+"""Cross-compiler of Triton kernels: a process that compiles cases, one by one, for absent GPUs."""
 
 from __future__ import annotations
 
@@ -32,25 +32,22 @@ PRODUCT = re.compile(r"\btt\.dot(?:_scaled)?\b")
 if TYPE_CHECKING:
     from harness.worker.frameworks.triton.launches import Recorder
 
-TRACE_SECONDS = 120.0  # of all configurations of all kernels of a call
-STANDS_IN = (
-    "traced over the cpu's tensors, because autograd on a GPU's tensors needs that GPU: code that depends on "
-    "the device of its inputs takes its path for the cpu"
-)
+TRACE_SECONDS = 120.0  # for all configurations of all kernels of a call
+CPU_TRACE = "traced on cpu tensors, because autograd needs the GPU: device-dependent code takes its cpu path"
 
 
 class KernelCompiler:
-    """Answers `compile` any number of times, each time for another job."""
+    """Handles `compile` requests, each for another job."""
 
     def __init__(self, job: Job) -> None:
         self.cache = Path(job.folder) / "triton"
 
     def do_compile(self, job: Mapping[str, Any], name: str, owners: bool = False) -> dict[str, Any]:
-        """The static figures of a case for a target, and its other facts that need no run."""
+        """Compute the static figures of a case for a target, and other facts that do not need a run."""
         request = Job.from_json(job)
         wanted = gpu_of(name)
         prepare_environment(interpret=False, cache=self.cache)
-        use_absent_gpu(wanted)  # a builder may ask Triton for it
+        use_absent_gpu(wanted)  # a builder may query it
         built = build(loading.load(request.module), request.case)
         static = compile_call(
             *(built, request.case.mode, wanted),
@@ -65,33 +62,33 @@ class KernelCompiler:
 
 
 def gpu_of(name: str) -> Target:
-    """The target of this name. Unsupported unless it is a GPU."""
+    """The target of this name. Unsupported if it is not a GPU."""
     wanted = target(name)
     if wanted.capability is None:
-        raise Unsupported(f"Triton compiles for GPUs, not for {name}; name one as in --target cuda:h100")
+        raise Unsupported(f"Triton compiles for GPUs, not for {name}; use for example --target cuda:h100")
     return wanted
 
 
 def use_absent_gpu(wanted: Target) -> None:
-    """Let Triton compile for a GPU as if it were the active device."""
+    """Let Triton compile for this GPU as if it were the active device."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.runtime import cache, driver
 
     from harness.worker.frameworks.triton.launches import AbsentDevice
 
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a plan is the same where a GPU is, and takes none of its memory
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # use no memory of a GPU in this machine
     architecture = int(str(wanted.capability).replace(".", ""))
     driver.set_active(AbsentDevice(GPUTarget("cuda", architecture, THREADS_PER_WARP)))
-    # The cache key normally hashes all of Triton, which takes half a second. The version is enough for this
-    # cache, which lives only as long as the process's folder.
+    # The cache key normally hashes all of Triton, which takes half a second. The version is sufficient here,
+    # because the cache is deleted with the process's folder.
     cache.triton_key = lambda: triton.__version__
 
 
 def compile_launches(
     built: Built, mode: str, limits: TraceLimits, *, owners: bool = False
 ) -> tuple[Static, Recorder]:
-    """Trace a call over fake tensors of the absent device, and compile every kernel that it launches."""
+    """Trace a call over fake tensors, and compile every kernel that it launches."""
     import torch
 
     from harness.worker.frameworks.torch.arrays import empty
@@ -101,10 +98,10 @@ def compile_launches(
     from harness.worker.frameworks.triton import launches
     from harness.worker.frameworks.triton.launches import NoDeviceGuards
 
-    # Autograd meets a CUDA tensor, even a fake one, only where there is a device: a torch without CUDA ends
-    # the process, a CUDA build raises "hasPrimaryContext expects a valid device index".
-    stands_in = mode != "fwd"
-    device = torch.device("cpu") if stands_in else torch.device("cuda", 0)
+    # Autograd needs a device for CUDA tensors, even fake ones: torch without CUDA aborts the process, a CUDA
+    # build raises "hasPrimaryContext expects a valid device index".
+    on_cpu = mode != "fwd"
+    device = torch.device("cpu") if on_cpu else torch.device("cuda", 0)
 
     def bind(inputs: Mapping[str, Any], cotangent: Any) -> Any:
         return bind_call(built.function, built.names, mode, inputs, cotangent)
@@ -118,8 +115,8 @@ def compile_launches(
             return {name: empty(built.shapes[name], device) for name in built.names}
 
         static = figures(recorder.of_timed_call(bind), fake_inputs, limits, owners=owners)
-    if stands_in:
-        static = dataclasses.replace(static, warnings=(*static.warnings, STANDS_IN))
+    if on_cpu:
+        static = dataclasses.replace(static, warnings=(*static.warnings, CPU_TRACE))
     if recorder.refusal is not None:
         raise recorder.refusal
     return static, recorder
@@ -148,11 +145,11 @@ def compile_call(
 
 
 def compiled_kernels(recorder: Recorder, wanted: Target) -> tuple[KernelFigures, ...]:
-    """The figures of every launched kernel, once per configuration and grid."""
+    """The figures of every launched kernel, per configuration and grid."""
     from harness.worker.frameworks.triton.launches import count_launches
 
     cubins = dict.fromkeys(launch.compiled.asm["cubin"] for launch in recorder.launches)
-    with ThreadPoolExecutor(usable_cores()) as threads:  # NVIDIA's tools take longer than Triton's compiler
+    with ThreadPoolExecutor(usable_cores()) as threads:  # NVIDIA's tools are slower than Triton's compiler
         list(threads.map(machine_code.read, cubins, repeat(machine_code.tools_folder())))
     return tuple(kernel_figures(launch, count, wanted) for launch, count in count_launches(recorder.launches))
 

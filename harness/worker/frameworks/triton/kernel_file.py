@@ -1,6 +1,6 @@
-"""Cross-compilation of a Triton kernel in a file that registers no implementation.
+"""Cross-compilation of a Triton kernel in a file without a registered implementation.
 
-`python -m harness.worker.frameworks.triton.kernel_file QUESTION`; question and answer are JSON.
+`python -m harness.worker.frameworks.triton.kernel_file REQUEST`; request and reply are JSON.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ EXAMPLE = "--args 'x=f32[64Ki], n=65536, BLOCK=1024'"
 GRID_EXAMPLE = "--grid 64, --grid 'n/BLOCK' or --grid 'M/BM * N/BN, heads'"
 WORDS = {"true", "false", "none"}
 Grid: TypeAlias = Callable[[Mapping[str, Any]], tuple[int, ...]]
-OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")  # of a launch, beside the kernel's arguments
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")  # launch options besides the kernel's arguments
 
 
 def read_arguments(text: str) -> dict[str, Any]:
-    """The values by name, as a launch takes them. UsageError for a malformed one.
+    """Parse the arguments of a launch by name. UsageError for a malformed one.
 
-    A tensor is `dtype[shape]`, a number with a point is a float, a string stands in quotes, and a word is a
-    dtype; `true`, `false` and `none` are what they are in Python.
+    A tensor is written `dtype[shape]`, a float with a decimal point, a string in quotes, and a dtype as a
+    word. `true`, `false` and `none` are Python's constants.
     """
     values: dict[str, Any] = {}
     for part in split_list(text):
         name, _, value = (word.strip() for word in part.partition("="))
         if not name.isidentifier() or not value:
-            raise UsageError(f'--args: "{part}" is no NAME=VALUE; write them as in {EXAMPLE}')
+            raise UsageError(f'--args: "{part}" is not NAME=VALUE; use for example {EXAMPLE}')
         if name in values:
-            raise UsageError(f"--args: {name} is given twice; leave one out")
+            raise UsageError(f"--args: {name} appears twice; use it only once")
         try:
             values[name] = _read_value(value)
         except ValueError as error:
@@ -57,14 +57,14 @@ def read_arguments(text: str) -> dict[str, Any]:
 
 
 def _read_value(text: str) -> Any:
-    """A tensor without storage, a Triton dtype, or a value of Python's. ValueError for what is none."""
+    """Parse a tensor without storage, a Triton dtype, or a Python constant. ValueError for other text."""
     import torch
     import triton.language as tl
 
     if tensor := re.fullmatch(r"([A-Za-z_]\w*)\s*\[([^\[\]]*)\]", text):
         dtype = getattr(torch, NAMES.get(tensor[1], tensor[1]), None)
         if not isinstance(dtype, torch.dtype):
-            raise ValueError(f'no dtype "{tensor[1]}"{nearest(tensor[1], BYTES)}')
+            raise ValueError(f'unknown dtype "{tensor[1]}"{nearest(tensor[1], BYTES)}')
         return torch.empty(tuple(map(parse_count, split_list(tensor[2]))), dtype=dtype, device="meta")
     with suppress(ValueError, SyntaxError):
         return literal_eval(text.title() if text.lower() in WORDS else text)
@@ -74,24 +74,22 @@ def _read_value(text: str) -> Any:
     dtype = getattr(tl, "int1" if word == "bool" else NAMES.get(word, word), None)
     if isinstance(dtype, tl.dtype):
         return dtype
-    raise ValueError(
-        f'"{text}" is neither a number nor a dtype; a tensor is dtype[shape], and a string stands in quotes'
-    )
+    raise ValueError(f'"{text}" is not a number or dtype; write a tensor as dtype[shape], a string in quotes')
 
 
 def parse_grid(text: str) -> Grid:
-    """A grid as Triton takes one: a function of a launch's arguments to its blocks along up to three axes.
+    """Parse a grid into a function from a launch's arguments to its blocks along up to three axes.
 
-    UsageError for more axes, and by the grid itself for an invalid number of blocks.
+    UsageError for more axes; the function raises it for an invalid number of blocks.
     """
     axes = split_list(text)
     if not 1 <= len(axes) <= 3:
-        raise UsageError(f'--grid: "{text}" has {len(axes)} axes, and a grid 1 to 3; write {GRID_EXAMPLE}')
+        raise UsageError(f'--grid: "{text}" has {len(axes)} axes, not 1 to 3; use for example {GRID_EXAMPLE}')
     return lambda given: tuple(_blocks(axis, given) for axis in axes)
 
 
 def _blocks(axis: str, given: Mapping[str, Any]) -> int:
-    """A product of numbers, argument names and quotients, which are rounded up."""
+    """Evaluate a product of numbers, argument names and quotients, which are rounded up."""
     blocks = 1
     for factor in axis.split("*"):
         count, *divisors = (_count(word.strip(), given) for word in factor.split("/"))
@@ -99,7 +97,7 @@ def _blocks(axis: str, given: Mapping[str, Any]) -> int:
             count = -(-count // divisor) if divisor else 0
         blocks *= count
     if blocks < 1:
-        raise UsageError(f'--grid: "{axis}" is {blocks} blocks; a grid has one at least')
+        raise UsageError(f'--grid: "{axis}" is {blocks} blocks; a grid needs at least 1')
     return blocks
 
 
@@ -108,35 +106,34 @@ def _count(word: str, given: Mapping[str, Any]) -> int:
     try:
         return value if isinstance(value, int) else parse_count(word)
     except ValueError:
-        raise UsageError(
-            f'--grid: "{word}" is neither a number nor an argument that is one; write {GRID_EXAMPLE}'
-        ) from None
+        text = f'--grid: "{word}" is not a number or integer argument; use for example {GRID_EXAMPLE}'
+        raise UsageError(text) from None
 
 
-def plan_kernel(question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """By target: `kernels`, the figures of each configuration, and `reason`, why there are none."""
-    grid = parse_grid(question["grid"])
+def plan_kernel(request: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Compile a kernel per target: `kernels` has the figures of each configuration, `reason` any error."""
+    grid = parse_grid(request["grid"])
     try:
-        gpus = {name: gpu_of(name) for name in question["targets"]}
-        prepare_environment(interpret=False, cache=Path(question["cache"]))
+        gpus = {name: gpu_of(name) for name in request["targets"]}
+        prepare_environment(interpret=False, cache=Path(request["cache"]))
     except Unsupported as refusal:
         raise UsageError(str(refusal)) from None
     use_absent_gpu(next(iter(gpus.values())))  # before the import, which may query the device
-    kernel = _find(_load(Path(question["file"])), question["kernel"])
-    arguments = _bind(kernel, question["kernel"], read_arguments(question["args"]))
+    kernel = _find(_load(Path(request["file"])), request["kernel"])
+    arguments = _bind(kernel, request["kernel"], read_arguments(request["args"]))
     compiled = {name: _compile(kernel, arguments, grid, gpu) for name, gpu in gpus.items()}
     return {name: _figures(outcome, gpus[name]) for name, outcome in compiled.items()}
 
 
 def _load(file: Path) -> ModuleType:
-    """The module of a file. UsageError where it cannot be imported."""
+    """The module of a file. UsageError if it cannot be imported."""
     try:
         return loading.load(str(file))
-    except BaseException as error:  # an import may raise anything, SystemExit too
-        remedy = "; move what needs a device or a file from the module's top into a function"
+    except BaseException as error:  # an import can raise anything, also SystemExit
+        remedy = "; move module-level code that needs a device or a file into a function"
         if isinstance(error, ModuleNotFoundError):
             remedy = "; install that module, or add its folder to PYTHONPATH"
-        raise UsageError(f"it cannot be imported: {child_process.sentence(error)}{remedy}") from None
+        raise UsageError(f"the file cannot be imported: {child_process.sentence(error)}{remedy}") from None
 
 
 def _find(module: ModuleType, name: str) -> Any:
@@ -148,8 +145,8 @@ def _find(module: ModuleType, name: str) -> Any:
         return kernels[name]
     own = [word for word, kernel in kernels.items() if _function(kernel).__module__ == module.__name__]
     if not own:
-        raise UsageError("it has no Triton kernel; decorate one with @triton.jit")
-    raise UsageError(f"no such kernel{nearest(name, own)}")
+        raise UsageError("the file has no Triton kernel; decorate one with @triton.jit")
+    raise UsageError(f"unknown kernel{nearest(name, own)}")
 
 
 def _function(kernel: Any) -> Any:
@@ -158,36 +155,36 @@ def _function(kernel: Any) -> Any:
 
 
 def _bind(kernel: Any, name: str, given: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """(positional, keyword) arguments of a launch: positional up to the first that is not given.
+    """(positional, keyword) arguments of a launch: positional up to the first omitted one.
 
-    Autotuners prune configurations by positional arguments alone. UsageError for an argument that the kernel
-    does not take, that its autotuner or heuristics choose, or that is missing.
+    Autotuners prune configurations by positional arguments only. UsageError for an unknown or missing
+    argument, and for one that the autotuner or heuristics choose.
     """
     parameters = inspect.signature(_function(kernel)).parameters
     order, chosen = list(parameters), _chosen_arguments(kernel)
     for word in given:
         if word not in order and word not in OPTIONS:
-            raise UsageError(f"--args: {name} takes no {word}{nearest(word, [*order, *OPTIONS])}")
+            raise UsageError(f"--args: {name} has no argument {word}{nearest(word, [*order, *OPTIONS])}")
         if word in chosen:
-            raise UsageError(f"--args: the kernel's decorator chooses {word}; leave it out")
+            raise UsageError(f"--args: the kernel's decorator chooses {word}; omit it")
     needed = (word for word, parameter in parameters.items() if parameter.default is parameter.empty)
     if missing := [word for word in needed if word not in given and word not in chosen]:
-        raise UsageError(f"--args: {name} needs {', '.join(missing)}; write them as in {EXAMPLE}")
+        raise UsageError(f"--args: {name} needs {', '.join(missing)}; use for example {EXAMPLE}")
     gap = next((at for at, word in enumerate(order) if word not in given), len(order))
     return [given.pop(word) for word in order[:gap]], given
 
 
 def _chosen_arguments(kernel: Any) -> set[str]:
-    """The arguments and options that a kernel's autotuner and heuristics choose."""
+    """Arguments and options that a kernel's autotuner and heuristics choose."""
     words = {word for each in getattr(kernel, "configs", ()) for word in each.all_kwargs()}
-    words |= {*getattr(kernel, "values", ())}  # of Heuristics
+    words |= {*getattr(kernel, "values", ())}  # Heuristics
     return words | _chosen_arguments(kernel.fn) if hasattr(kernel, "fn") else words
 
 
 def _compile(
     kernel: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]], grid: Grid, gpu: Target
 ) -> Recorder | str:
-    """The launches of a kernel, compiled for a GPU; or why it was not."""
+    """The launches of a kernel compiled for a GPU, or the reason why it does not compile."""
     from harness.worker.frameworks.triton.launches import record_launches
 
     use_absent_gpu(gpu)
@@ -195,9 +192,9 @@ def _compile(
     with record_launches(compiling=True) as recorder:
         try:
             kernel[grid](*by_place, **by_name)
-        except UsageError:  # from the grid, which Triton calls
+        except UsageError:  # raised by the grid, which Triton calls
             raise
-        except Exception as error:  # the author's heuristics, pruning or Triton's passes may raise anything
+        except Exception as error:  # heuristics, pruning or Triton's passes can raise anything
             return child_process.sentence(error)
     return recorder if recorder.refusal is None else str(recorder.refusal)
 

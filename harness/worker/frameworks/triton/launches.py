@@ -1,7 +1,7 @@
-"""Recorded kernel launches of a call over fake tensors, optionally compiled for a GPU that is not at hand.
+"""Recorder of a call's kernel launches over fake tensors, which can compile them for an absent GPU.
 
-Triton launches through the method `run` of its decorators' objects (3.4 to 3.9), which is patched while a
-call is traced. Nothing is launched: there is no device.
+Triton launches through the method `run` of its decorators' objects (3.4 to 3.9). It is patched while a call
+is traced, so nothing is launched.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ ATEN = torch.ops.aten
 
 
 def overflowing_pointers(ttir: str, grid: Sequence[int], arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tensor arguments of 2³¹ elements or more, in whose addresses an integer overflows its type.
+    """The tensor arguments of at least 2³¹ elements with an integer overflow in their address computation.
 
     The largest magnitude of each integer follows from the grid, the arguments and the constants in the
-    kernel's IR (TTIR). What comes from memory or from a branch counts as 0: an address computed from it is
-    not judged.
+    kernel's IR (TTIR). Values from memory or from a branch count as 0, so addresses computed from them are
+    not checked.
     """
-    # By value of the IR (magnitude, pointer argument).
+    # (magnitude, pointer argument) by value of the IR.
     known = {f"%{name}": (abs(value), "") for name, value in arguments.items() if isinstance(value, int)}
     known |= {f"%{name}": (0, name) for name, value in arguments.items() if _is_wide(value)}
     found, blocks = dict[str, None](), {"x": 1, "y": 1, "z": 1, **dict(zip("xyz", grid, strict=False))}
@@ -64,7 +64,7 @@ def overflowing_pointers(ttir: str, grid: Sequence[int], arguments: Mapping[str,
             known[result] = size - (operation != "constant"), ""
         elif operation in MAGNITUDES:
             size = MAGNITUDES[operation]([size for size, _ in given])
-            # What its type cannot hold becomes too large for any type, and so does what follows from it.
+            # A value that overflows its type becomes too large for any type, as do values computed from it.
             bits = 63 if "i64" in rest.rpartition(" : ")[2] else 31
             known[result] = size if size < 1 << bits else 2**256, max(pointer for _, pointer in given)
             if operation == "addptr" and given[1][0] >= 1 << 63 and given[0][1]:
@@ -78,7 +78,7 @@ def _is_wide(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel in one configuration, with the grid of its blocks; `compiled` is Triton's own object."""
+    """A kernel in one configuration with its grid; `compiled` is Triton's object."""
 
     kernel: str
     source: str  # `file:line`
@@ -96,18 +96,18 @@ class Recorder:
         self.refusal: Unsupported | None = None
 
     def of_timed_call(self, bind: Bind) -> Bind:
-        """`bind` without its own launches: a backward's untimed forward is no part of the timed call."""
+        """Wrap `bind` to drop its launches: a backward's untimed forward is not part of the call."""
 
-        def bind_alone(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
+        def bind_unrecorded(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             call = bind(inputs, cotangent)
             self.launches.clear()
             return call
 
-        return bind_alone
+        return bind_unrecorded
 
 
 class FakePointer:
-    """A tensor as a launch sees it: a dtype, and an address with the alignment of the real one."""
+    """A launch's view of a tensor: its dtype, and an address with the alignment of the real one."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.dtype = tensor.dtype
@@ -118,7 +118,7 @@ class FakePointer:
 
 
 class AbsentDevice:
-    """Triton's driver for a GPU that is not at hand: it has a target, but neither memory nor a clock."""
+    """Triton driver for an absent GPU, which has a target but no memory and no clock."""
 
     def __init__(self, target: Any) -> None:
         self.target = target
@@ -127,7 +127,7 @@ class AbsentDevice:
         return self.target
 
     def get_current_device(self) -> int:
-        """A number per target: kernels cache what they were compiled to by device."""
+        """A number per target, because kernels cache their compiled code by device."""
         return int(self.target.arch)
 
     def get_current_stream(self, _: int = 0) -> int:
@@ -137,19 +137,19 @@ class AbsentDevice:
         return torch.device("cuda", 0)
 
     def get_benchmarker(self) -> Callable[..., Any]:
-        raise Unsupported("it times a kernel while it is built or traced; do so in the call, by autotune")
+        raise Unsupported("it times a kernel while it is built or traced; use @triton.autotune")
 
 
 @contextmanager
 def record_launches(*, compiling: bool) -> Generator[Recorder]:
-    """Record every launch instead of making it; with `compiling`, compile it for the active driver's target.
+    """Record every launch instead of executing it; with `compiling`, compile it for the driver's target.
 
-    An autotuned kernel is recorded in each of its configurations, without `compiling` in the first alone.
+    An autotuned kernel is recorded in every configuration, or only in the first without `compiling`.
     """
     recorder = Recorder()
     run = JITFunction.run
 
-    def note(self: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> None:  # noqa: ARG001
+    def record(self: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> None:  # noqa: ARG001
         compiled: Any = None
         if compiling and recorder.refusal is None:
             fake_options = {name: _fake_pointer(value) for name, value in options.items()}
@@ -163,24 +163,24 @@ def record_launches(*, compiling: bool) -> Generator[Recorder]:
         launch = Launch(self.fn.__name__, _source(self.fn), tuple(map(int, blocks)), "", compiled, overflows)
         recorder.launches.append(launch)
 
-    def note_configurations(self: Any, *args: Any, **options: Any) -> None:
+    def record_configurations(self: Any, *args: Any, **options: Any) -> None:
         for configuration in configurations(self, args, options)[: None if compiling else 1]:
             begin = len(recorder.launches)
             self.fn.run(*args, **{**options, **configuration.all_kwargs()})
             recorder.launches[begin:] = [
-                replace(launch, configuration=_spell(configuration)) for launch in recorder.launches[begin:]
+                replace(launch, configuration=_format(configuration)) for launch in recorder.launches[begin:]
             ]
 
     with (
-        patch.object(JITFunction, "run", note),
-        patch.object(InterpretedFunction, "run", note),
-        patch.object(Autotuner, "run", note_configurations),
+        patch.object(JITFunction, "run", record),
+        patch.object(InterpretedFunction, "run", record),
+        patch.object(Autotuner, "run", record_configurations),
     ):
         yield recorder
 
 
 def interpret_first_configurations() -> None:
-    """Run autotuned kernels in their first configuration: an interpreter's times say nothing of a GPU."""
+    """Run autotuned kernels in their first configuration, because an interpreter's times are meaningless."""
 
     def run(self: Any, *args: Any, **options: Any) -> Any:
         first = configurations(self, args, options)[0]
@@ -192,13 +192,13 @@ def interpret_first_configurations() -> None:
 
 
 def configurations(autotuner: Any, args: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
-    """The configurations that an autotuner would time for these arguments, after it has pruned them."""
+    """The configurations that an autotuner would time for these arguments, after pruning."""
     autotuner.nargs = dict(zip(autotuner.arg_names, args, strict=False))
     return list(autotuner.prune_configs(dict(options)))
 
 
 def count_launches(launches: Sequence[Launch]) -> list[tuple[Launch, int]]:
-    """Launches of the same program on the same grid, counted."""
+    """Count launches of the same program on the same grid."""
     alike = grouped(launches, lambda each: replace(each, compiled=getattr(each.compiled, "hash", None)))
     return [(same[0], len(same)) for same in alike.values()]
 
@@ -208,7 +208,7 @@ def _fake_pointer(value: Any) -> Any:
 
 
 def _arguments(function: Any, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments by name as a grid function gets them, with defaults and options."""
+    """The arguments by name that a grid function receives, with defaults and options."""
     names = inspect.signature(function).parameters
     given = {name: value for name, value in options.items() if name in names}
     bound = inspect.signature(function).bind_partial(*args, **given)
@@ -217,44 +217,44 @@ def _arguments(function: Any, args: Sequence[Any], options: Mapping[str, Any]) -
 
 
 def _source(function: Any) -> str:
-    """`file:line` of a kernel's `def`, below its decorators."""
+    """The `file:line` of a kernel's `def`, below its decorators."""
     lines, first = inspect.getsourcelines(function)
     begin = next(number for number, line in enumerate(lines) if line.lstrip().startswith("def "))
     return f"{Path(function.__code__.co_filename).name}:{first + begin}"
 
 
 def _why_not_compiled(function: Any, error: CompilationError | PTXASError) -> str:
-    """The compiler's message, with the line in the kernel's file."""
+    """The compiler's message with the line in the kernel's file."""
     file, _, first = _source(function).rpartition(":")
     if isinstance(error, PTXASError):
-        said = re.search(r"line \d+; error *: *(.*)", str(error))
-        return f"{function.__name__} does not compile: ptxas: {said[1] if said else error} ({file}:{first})"
+        why = re.search(r"line \d+; error *: *(.*)", str(error))
+        return f"{function.__name__} does not compile: ptxas: {why[1] if why else error} ({file}:{first})"
     line, inner = int(first) + max(0, getattr(error.node, "lineno", 1) - 1), error
-    while isinstance(inner.__cause__, CompilationError):  # raised in a function that the kernel calls
+    while isinstance(inner.__cause__, CompilationError):  # raised in a called function
         inner = inner.__cause__
     lines = str(inner.error_message or inner.__cause__ or "").strip().splitlines()
-    said = lines[-1] if lines else type(inner).__name__
-    called = f", in what it calls: {_line_of(inner)}" if inner is not error else ""
-    return f"{function.__name__} does not compile: {said} ({file}:{line}{called})"
+    message = lines[-1] if lines else type(inner).__name__
+    called = f", in a called function: {_line_of(inner)}" if inner is not error else ""
+    return f"{function.__name__} does not compile: {message} ({file}:{line}{called})"
 
 
 def _line_of(error: CompilationError) -> str:
-    """The line of source that an error is about."""
+    """The source line of an error."""
     lines = (error.src or "").splitlines()[getattr(error.node, "lineno", 1) - 1 :]
     return f"`{lines[0].strip()}`" if lines else "another function"
 
 
-def _spell(configuration: Any) -> str:
-    """`BM=128 BN=64 warps=4 stages=3`."""
+def _format(configuration: Any) -> str:
+    """Format a configuration as `BM=128 BN=64 warps=4 stages=3`."""
     values = {**configuration.kwargs, "warps": configuration.num_warps, "stages": configuration.num_stages}
     return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)
 
 
 class NoDeviceGuards(TorchFunctionMode):
-    """Replaces calls that need the tensor's device by the operators that they consist of.
+    """Replaces calls that need the tensor's device by their operators.
 
-    `tensor[...]` and `tensor.contiguous()` set a device guard in C++ before they dispatch, which fails where
-    torch was not built for the device. The operators set none.
+    `tensor[...]` and `tensor.contiguous()` set a device guard in C++ before they dispatch, which fails if
+    torch was not built for the device. The operators do not set a guard.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -275,7 +275,7 @@ class NoDeviceGuards(TorchFunctionMode):
 
 
 def _view(tensor: torch.Tensor, index: Any) -> tuple[torch.Tensor, list[Any]]:
-    """(the view by the index's numbers, slices, None and `...`, the index tensors to apply to it)."""
+    """(view by the index's numbers, slices, None and `...`; index tensors to apply to it)."""
     parts = list(index) if isinstance(index, tuple) else [index]
     taken = sum(part is not None and part is not Ellipsis for part in parts)
     at = next((place for place, part in enumerate(parts) if part is Ellipsis), len(parts))

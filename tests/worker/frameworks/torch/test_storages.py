@@ -38,7 +38,7 @@ def test_the_peak_s_storages_with_their_lines(owned):
         ("temp", "mul", 4 * N, line_of(function, 2)),
     ]
     (warning,) = static.warnings
-    assert "allocate inside" in warning
+    assert "allocate internally" in warning
     assert owned(function, (N,), owners=False).owners is None
 
 

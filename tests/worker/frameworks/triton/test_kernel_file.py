@@ -111,24 +111,24 @@ LAUNCHES = {
     "newer": ("eight_bits", "x=f32[1]", "1", "cuda:a100,cuda:h100"),
 }
 REFUSED = {
-    ("scal", SCALE, "1"): 'no such kernel; nearest: "scale"',
-    ("no_kernel", "", "1"): "no such kernel; known: assembles, calls_misspelt, eight_bits",
-    ("scale", f"{SCALE}, BLOK=1", "1"): '--args: scale takes no BLOK; nearest: "BLOCK"',
-    ("scale", "x=f32[8], BLOCK=8", "1"): "--args: scale needs out, n; write them as in --args 'x=f32[64Ki]",
+    ("scal", SCALE, "1"): 'unknown kernel; nearest: "scale"',
+    ("no_kernel", "", "1"): "unknown kernel; known: assembles, calls_misspelt, eight_bits",
+    ("scale", f"{SCALE}, BLOK=1", "1"): '--args: scale has no argument BLOK; nearest: "BLOCK"',
+    ("scale", "x=f32[8], BLOCK=8", "1"): "--args: scale needs out, n; use for example --args 'x=f32[64Ki]",
     ("tuned", "x=i32[8], n=8, BLOCK=8", "1"): "--args: the kernel's decorator chooses BLOCK",
-    ("scale", f"{SCALE}, ACT=relu", "1"): '--args: ACT: "relu" is neither a number nor a dtype',
+    ("scale", f"{SCALE}, ACT=relu", "1"): '--args: ACT: "relu" is not a number or dtype',
     ("scale", SCALE.replace("bf16", "bf17"), "1"): '--args: x: no dtype "bf17"; nearest: "bf16"',
     ("scale", "x=f32[1.5]", "1"): '--args: x: "1.5" is not a whole number',
     ("scale", "n=64k", "1"): '--args: n: "64k" is not a quantity; write it like 4096 or 128Ki',
-    ("scale", "n=", "1"): '--args: "n=" is no NAME=VALUE; write them as in --args',
-    ("scale", "n=1, n=2", "1"): "--args: n is given twice; leave one out",
-    ("scale", SCALE, "m/BLOCK"): '--grid: "m" is neither a number nor an argument that is one',
-    ("scale", SCALE, "x"): '--grid: "x" is neither a number',
-    ("scale", SCALE, "n/0"): '--grid: "n/0" is 0 blocks; a grid has one at least',
-    ("scale", SCALE, "1,2,3,4"): '--grid: "1,2,3,4" has 4 axes, and a grid 1 to 3',
+    ("scale", "n=", "1"): '--args: "n=" is not NAME=VALUE; use for example --args',
+    ("scale", "n=1, n=2", "1"): "--args: n appears twice; use it only once",
+    ("scale", SCALE, "m/BLOCK"): '--grid: "m" is not a number or integer argument',
+    ("scale", SCALE, "x"): '--grid: "x" is not a number',
+    ("scale", SCALE, "n/0"): '--grid: "n/0" is 0 blocks; a grid needs at least 1',
+    ("scale", SCALE, "1,2,3,4"): '--grid: "1,2,3,4" has 4 axes, not 1 to 3',
 }  # fmt: skip
 UNCOMPILED = {
-    ("calls_misspelt", "x=f32[8], BLOCK=8"): "(kernels.py:{}, in what it calls: `return tl.lod(x)`)",
+    ("calls_misspelt", "x=f32[8], BLOCK=8"): "(kernels.py:{}, in a called function: `return tl.lod(x)`)",
     ("assembles", "x=f32[8]"): "assembles does not compile: ptxas: Not a name of any known instruction",
     ("guessed", "x=f32[8]"): "KeyError: 'nothing'",
 }  # fmt: skip
@@ -136,7 +136,7 @@ FILES = {
     "device": ("import torch\ntorch.cuda.current_device()", "device.py:2: ", "; move what needs a device"),
     "lacks": ("import nothing_like_it", "No module named 'nothing_like_it'; install that module"),
     "leaves": ("import sys\nsys.exit(3)", "leaves.py:2: SystemExit: 3; move what needs"),
-    "empty": ("KERNELS = []", "it has no Triton kernel; decorate one with @triton.jit"),
+    "empty": ("KERNELS = []", "the file has no Triton kernel; decorate one with @triton.jit"),
 }  # fmt: skip
 
 
