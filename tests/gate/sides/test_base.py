@@ -165,8 +165,8 @@ def test_errors_of_against_are_one_sentence(project, candidate, enter_base):
         "impl:other/adds": 'no implementation "other/adds" of family points; nearest: "adds"',
         "impl:adds[keep=2]": 'unknown option "keep" of points/adds',
         "impl:adds[": "is not an implementation",
-        "py:/nowhere/python": "no such interpreter",
-        "py:bench.yaml": "no such interpreter",
+        "py:/nowhere/python": "interpreter not found",
+        "py:bench.yaml": "interpreter not found",
     }.items():
         assert says in refusal(enter_base, against, side), against
 
