@@ -8,7 +8,7 @@ from harness.analysis.machine_speedups import MachineSpeedups, machine_speedups
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest
 from harness.core.typed_command import quick_notes
-from harness.findings.kept_run import read_kept
+from harness.findings.findings_run import read_findings_run
 from harness.store.find import all_runs, find
 from harness.store.run_summary import summarise
 from harness.store.runs import RunFolder
@@ -56,7 +56,7 @@ def _timed_suites(
     """The suites of timed runs, a run after the other; `known` gets the names of all."""
     for folder in folders:
         try:
-            kept = read_kept(folder, folder.id, suites)
+            kept = read_findings_run(folder, folder.id, suites)
         except UsageError as error:
             tell(str(error))
             continue

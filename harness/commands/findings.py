@@ -19,7 +19,7 @@ from harness.core.shown_text import escape_json
 from harness.core.typed_command import quick_notes
 from harness.findings.compose import compose, fill_blocks, whole_page
 from harness.findings.document import Document
-from harness.findings.kept_run import KeptRun, read_kept
+from harness.findings.findings_run import FindingsRun, read_findings_run
 from harness.findings.receipt import Receipt, receipt_of, require_picture_url
 from harness.findings.receipt_text import text_of, to_text
 from harness.findings.recheck import DIFFERS, HOLDS, StatementCheck
@@ -31,12 +31,12 @@ LOCK = "constraints.txt"
 LEAST_DIGITS = 4
 
 
-def read_runs(project: Project, runs: Sequence[str], suites: Sequence[str]) -> list[KeptRun]:
+def read_runs(project: Project, runs: Sequence[str], suites: Sequence[str]) -> list[FindingsRun]:
     """The runs by the names typed, or their suites. UsageError for a suite that none of them has."""
-    kept: list[KeptRun] = []
+    kept: list[FindingsRun] = []
     for typed in runs or ("latest",):
         folder = find(project.results, typed)
-        kept.append(read_kept(folder, typed if "/" in typed else folder.id, suites))
+        kept.append(read_findings_run(folder, typed if "/" in typed else folder.id, suites))
     known = {suite.name for run in kept for suite in run.suites}
     for name in suites:
         if name not in known:
@@ -44,7 +44,7 @@ def read_runs(project: Project, runs: Sequence[str], suites: Sequence[str]) -> l
     return kept
 
 
-def compose_document(project: Project, runs: Sequence[KeptRun], *, charts: bool) -> Document:
+def compose_document(project: Project, runs: Sequence[FindingsRun], *, charts: bool) -> Document:
     from harness.commands.claims import claims_part
 
     lock = project.config.home / LOCK
@@ -60,7 +60,7 @@ def print_document(document: Document, *, json: bool) -> None:
         write_data(whole_page(document, "Findings", ".").encode(), None)
 
 
-def write_page(document: Document, runs: Sequence[KeptRun], file: Path) -> None:
+def write_page(document: Document, runs: Sequence[FindingsRun], file: Path) -> None:
     """Write the document as one HTML page; a note on standard error where it cannot sort its tables."""
     from harness.findings.html import MISSING, datatables, to_html
 
@@ -94,7 +94,7 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
     return [f"wrote {path}" for path in stale] or [f"{file} is what its records say"], 0
 
 
-def write_receipt(runs: Sequence[KeptRun], chart: str | None) -> str:
+def write_receipt(runs: Sequence[FindingsRun], chart: str | None) -> str:
     """The receipt of one run. UsageError where there are several, or where its times are noisy."""
     if len(runs) != 1:
         raise UsageError(f"--pr: a receipt is of one run, not of {len(runs)}; name one with --run")

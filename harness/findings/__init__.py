@@ -1,1 +1,1 @@
-"""A findings document, and a receipt that another machine can check: both from stored records alone."""
+"""Findings documents and receipts, made from stored records. Another machine can check a receipt."""

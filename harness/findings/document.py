@@ -1,14 +1,14 @@
-"""A findings document as data: sections of parts, whose tables show empty places with kind and reason."""
+"""A findings document as data: sections of parts. Empty table cells have a kind and a reason."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Slot(NamedTuple):  # a run has hundreds of thousands: a frozen dataclass takes twice the memory
-    """A place of a table.
+class Cell(NamedTuple):  # a run may have 100,000 cells, and a frozen dataclass takes twice the memory
+    """A cell of a table.
 
-    `empty` is the kind of emptiness where there is no figure: a status of the case, `no interval`, `no
-    baseline`, `not compiled`, `not given` or `no device`. `reason` says it in a sentence.
+    `empty` tells why there is no figure: a status of the case, `no interval`, `no baseline`, `not compiled`,
+    `not given` or `no device`. `reason` is the explanation in a sentence.
     """
 
     text: str = ""
@@ -18,25 +18,25 @@ class Slot(NamedTuple):  # a run has hundreds of thousands: a frozen dataclass t
 
 @dataclass(frozen=True)
 class FindingsTable:
-    """Rows of places. Each row's last place names the records that it rests on, by their short hashes."""
+    """Rows of cells. Each row's last cell has the short hashes of its records."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Slot, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart: the name of its file, the SVG, and its alternative text."""
+    """A chart: its file name, SVG and alternative text."""
 
     name: str
     svg: bytes
-    says: str
+    text: str
 
 
 @dataclass(frozen=True)
 class Part:
-    """The part of a section on one suite, or (`suite` empty) on everything. `lead` is to be read first."""
+    """Part of a section, on one suite, or on all for an empty `suite`. `lead` is printed first, in bold."""
 
     suite: str = ""
     heading: str = ""
@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the document; `key` names its block in a Markdown file: `<!-- seqsweep:verdict -->`."""
+    """Section of the document; `key` names its block in a Markdown file: `<!-- seqsweep:verdict -->`."""
 
     key: str
     title: str
@@ -58,12 +58,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """The sections in the order of reading."""
+    """Findings document: its sections in order."""
 
     sections: tuple[Section, ...]
 
     @property
     def pictures(self) -> dict[str, bytes]:
-        """Every chart by the name of its file."""
+        """SVG charts by file name."""
         parts = [part for section in self.sections for part in section.parts]
         return {part.picture.name: part.picture.svg for part in parts if part.picture is not None}

@@ -1,4 +1,4 @@
-"""A panel of a run: its verdict, how far that holds, and a row for each case with the records it rests on."""
+"""Verdict on a panel of a run, the lengths where it holds, and a row per case with its records."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,8 +8,8 @@ from harness.analysis.results import HOST
 from harness.analysis.stats import DOUBTFUL, UNDECIDED, Estimate
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import TEMP_BYTES, format_bytes, format_count
-from harness.findings.document import FindingsTable, Part, Slot
-from harness.findings.kept_run import KeptRun
+from harness.findings.document import Cell, FindingsTable, Part
+from harness.findings.findings_run import FindingsRun
 from harness.report import format as fmt
 from harness.report.answer import answer, describe_finding
 from harness.report.finding import PanelFinding, panel_finding
@@ -18,14 +18,14 @@ from harness.report.memory_limit import limit_of
 from harness.report.provenance import machine_label
 from harness.report.tables.suite import heading
 
-NO_PAIR = "Nothing was timed together with a baseline."
+NO_PAIR = "No case was timed together with a baseline."
 
 
 @dataclass(frozen=True)
 class PanelVerdict:
-    """A panel of a run, and its verdict: the finding on one implementation, if anything was compared."""
+    """A panel of a run, with the finding on one implementation, if any was compared."""
 
-    run: KeptRun
+    run: FindingsRun
     panel: SuiteResults
 
     @cached_property
@@ -34,7 +34,7 @@ class PanelVerdict:
 
     @cached_property
     def series(self) -> list[Comparison]:
-        """The comparisons of the finding's implementation, shortest length first."""
+        """Comparisons of the finding's implementation, shortest length first."""
         label = self.finding.compared.implementation if self.finding else ""
         return sorted(
             (c for c in self.panel.comparisons if c.implementation == label and c.speedup is not None),
@@ -43,7 +43,7 @@ class PanelVerdict:
 
     @property
     def first(self) -> int:
-        """The length from which on, up to the longest compared, the verdict was seen to hold."""
+        """The shortest length of the range, up to the longest compared, where the verdict holds."""
         if self.finding is None or not self.series:
             return 0
         if self.finding.faster_from is not None:
@@ -56,10 +56,10 @@ class PanelVerdict:
         return f"{heading(self.panel)}, {sample.mode} on {sample.device}"
 
     def verdict_part(self) -> Part:
-        """The verdict, then the answer of the panel, and where memory ends."""
+        """The verdict, the answer of the panel, and the longest lengths that fit in memory."""
         lead = self._verdict(self.finding) if self.finding else self._no_pair()
-        said = (*answer(self.panel), self._memory_sentence())
-        return Part(self.panel.name, self.heading, lead, tuple(filter(None, said)))
+        lines = (*answer(self.panel), self._memory_sentence())
+        return Part(self.panel.name, self.heading, lead, tuple(filter(None, lines)))
 
     def _verdict(self, finding: PanelFinding) -> str:
         """`sparse beats dense from 8Ki: 2.67× at 16Ki, 95 % [2.46, 2.85]; on cpu; holds from 8Ki to 16Ki.`"""
@@ -74,7 +74,7 @@ class PanelVerdict:
         return f"{finding.sentence()}{self._interval(finding)}; {machine}; {holds}."
 
     def claim(self) -> str:
-        """The verdict for whoever reads no more than it: no ratio stands in it without its interval."""
+        """The verdict for a receipt, where every ratio has its interval."""
         finding = self.finding
         if finding is None:
             return self._no_pair()
@@ -82,18 +82,18 @@ class PanelVerdict:
             return f"{finding.sentence()}{self._interval(finding)}."
         other = ", not mathematically equivalent" if finding.semantics else ""
         none = f"no interval at {format_count(finding.compared.seq)} ({finding.compared.reason})"
-        said = f"{describe_finding(finding, None)}{other}; {none}{self._interval(finding)}"
-        return f"{finding.implementation} against {finding.baseline}: {said}."
+        text = f"{describe_finding(finding, None)}{other}; {none}{self._interval(finding)}"
+        return f"{finding.implementation} against {finding.baseline}: {text}."
 
     def _no_pair(self) -> str:
-        """That there is no speedup, with the reason where all implementations share it."""
+        """Sentence that there is no speedup, with the reason if all implementations share it."""
         why, *others = {compared.cause for compared in self.panel.comparisons} or {""}
-        if others or not why:
+        if others or not (why and self.panel.baseline):
             return NO_PAIR
         return f"No speedup over {short_label(self.panel.baseline)}: {why}."
 
     def _interval(self, finding: PanelFinding) -> str:
-        """The interval of the finding's ratio, else the longest length's that has one; empty without any."""
+        """Interval of the finding's ratio, else of the longest length with one; empty if there is none."""
         compared = finding.compared
         if compared.low is not None:
             interval = fmt.speedup_and_interval(compared.speedup or 1.0, compared.low, compared.high)[1]
@@ -102,20 +102,20 @@ class PanelVerdict:
         if not bounded:
             return ""
         last = format_count(bounded[-1].seq)
-        return f"; at {last}, the last with an interval, {ratio_text(bounded[-1])}"
+        return f"; {ratio_text(bounded[-1])} at {last}, the longest with an interval"
 
     def _memory_sentence(self) -> str:
-        """Per implementation the longest length that fits the device, and the next one, which does not."""
-        on_host = self.panel.records[0].device == "cpu"  # the setting limits the host's memory alone
+        """Sentence on the longest length that fits, and the shortest that does not, per implementation."""
+        on_host = self.panel.records[0].device == "cpu"  # the setting limits only the host's memory
         limit = limit_of(self.run.info, self.panel.name, HOST) if on_host else None
         by_label: dict[str, list[CaseResult]] = {label: [] for label in self.panel.implementations}
         for row in self.panel.cases:
             by_label.setdefault(row.label, []).append(row)
         beyond = [_boundary(label, rows) for label, rows in by_label.items() if any(map(does_not_fit, rows))]
         longest = format_count(max(row.seq for row in self.panel.cases))
-        rest = f"what else ran fits to {longest}" if beyond else f"whatever ran fits, to {longest} at most"
-        within = f" ({format_bytes(limit)} for a group)" if limit else ""
-        return f"Memory boundary{within}: {'; '.join([*beyond, rest])}."
+        rest = f"all {'others' if beyond else 'cases'} that ran fit, up to {longest}"
+        within = f" (limit {format_bytes(limit)} per group)" if limit else ""
+        return f"Memory{within}: {'; '.join([*beyond, rest])}."
 
 
 def ratio_text(compared: Comparison) -> str:
@@ -128,79 +128,80 @@ def does_not_fit(row: CaseResult) -> bool:
 
 
 def _boundary(label: str, rows: list[CaseResult]) -> str:
-    """`broadcast fits 64Ki, not 512Ki, which plans 33.1 GiB`."""
+    """`broadcast fits at 64Ki, not at 512Ki (33.1 GiB planned)`."""
     out = min(filter(does_not_fit, rows), key=lambda row: row.seq)
     fitting = max((row.seq for row in rows if row.seq < out.seq and row.status == "ok"), default=None)
     plan = out.static.planned_bytes if out.static else None
-    until = f"fits {format_count(fitting)}, not" if fitting else "does not fit"
-    needs = f", which plans {format_bytes(plan)}" if plan else ""
-    return f"{short_label(label)} {until} {format_count(out.seq)}{needs}"
+    until = f"fits at {format_count(fitting)}, not" if fitting else "does not fit"
+    needs = f" ({format_bytes(plan)} planned)" if plan else ""
+    return f"{short_label(label)} {until} at {format_count(out.seq)}{needs}"
 
 
 COLUMNS = ("seq", "implementation", "time", "95 %", "speedup", "temp", "contract", "record")
 
 
 def figures_part(judged: PanelVerdict) -> Part:
+    """Part with a row per case."""
     table = FindingsTable(COLUMNS, tuple(_row(judged.run, row) for row in judged.panel.cases))
     return Part(judged.panel.name, judged.heading, table=table)
 
 
-def _row(run: KeptRun, row: CaseResult) -> tuple[Slot, ...]:
+def _row(run: FindingsRun, row: CaseResult) -> tuple[Cell, ...]:
     return (
-        Slot(format_count(row.seq)),
-        Slot(short_label(row.label)),
+        Cell(format_count(row.seq)),
+        Cell(short_label(row.label)),
         *_times(row),
         _speedup(row),
         _temp(row),
         _contract(row),
-        Slot(run.name_records(row.records)),
+        Cell(run.name_records(row.records)),
     )
 
 
-def _times(row: CaseResult) -> tuple[Slot, Slot]:
+def _times(row: CaseResult) -> tuple[Cell, Cell]:
     if row.time.value is not None:
         return time_slots(row.time)
     failed = row.failed
     kind = failed.status if failed else "not timed"
-    return Slot(empty=kind, reason=(failed and failed.reason) or ""), Slot(empty=kind)
+    return Cell(empty=kind, reason=(failed and failed.reason) or ""), Cell(empty=kind)
 
 
-def time_slots(time: Estimate) -> tuple[Slot, Slot]:
-    """A time and its interval."""
+def time_slots(time: Estimate) -> tuple[Cell, Cell]:
+    """Cells of a time and its interval."""
     text, interval = fmt.seconds(time.value, time.low, time.high) if time.value else ("0 s", "")
     known = time.low is not None
-    return Slot(text), Slot(interval) if known else Slot(empty="no interval", reason=time.reason or "")
+    return Cell(text), Cell(interval) if known else Cell(empty="no interval", reason=time.reason or "")
 
 
-def _speedup(row: CaseResult) -> Slot:
+def _speedup(row: CaseResult) -> Cell:
     compared = row.compared
     if compared is None:
-        return Slot("baseline")
+        return Cell("baseline")
     if compared.speedup is None:
-        return Slot(empty=compared.cause or "no baseline")
+        return Cell(empty=compared.cause or "no baseline")
     text = ratio_text(compared)
     notes = [note for note in compared.notes if note not in row.time.warnings]
     if compared.low is None:
-        return Slot(f"{text} (no interval)", reason="; ".join([*notes, compared.reason or ""]))
-    return Slot(text, reason="; ".join(notes))
+        return Cell(f"{text} (no interval)", reason="; ".join([*notes, compared.reason or ""]))
+    return Cell(text, reason="; ".join(notes))
 
 
-def _temp(row: CaseResult) -> Slot:
+def _temp(row: CaseResult) -> Cell:
     if row.static is None:
-        return Slot(empty="not compiled")
+        return Cell(empty="not compiled")
     if row.static.temp_bytes is None:
-        return Slot(empty="not given", reason=row.static.unavailable["temp_bytes"])
-    return Slot(fmt.exact_figure(row.static.temp_bytes, TEMP_BYTES))
+        return Cell(empty="not given", reason=row.static.unavailable["temp_bytes"])
+    return Cell(fmt.exact_figure(row.static.temp_bytes, TEMP_BYTES))
 
 
-def _contract(row: CaseResult) -> Slot:
-    """`exact`, or what it was decided on where that is more than a count of mismatches."""
+def _contract(row: CaseResult) -> Cell:
+    """`exact`, with the recall if the contract is about recall."""
     judged = row.record.correctness
     if judged is None:
-        return Slot(empty="not checked")
+        return Cell(empty="not checked")
     recall = judged.figures.get("recall")
     found = f", recall {recall:.4g}" if isinstance(recall, float) else ""
     expected = " (expected)" if row.record.expected else ""
-    return Slot(
+    return Cell(
         f"{judged.contract}{found}" if judged.passed else f"failed {judged.contract}{found}{expected}"
     )

@@ -1,4 +1,4 @@
-"""A receipt: what a run showed as data, statement by statement, so that another machine can check each."""
+"""Receipt of a run: its statements as data, so that another machine can check each."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ from harness.core.plain_data import from_plain
 from harness.core.shown_text import clean_line
 from harness.core.version import VERSION
 from harness.core.workload import Value
-from harness.findings.kept_run import KeptRun, command_of, commit_of
+from harness.findings.findings_run import FindingsRun, command_of, commit_of
 from harness.findings.panel_verdict import PanelVerdict
 from harness.report.answer import describe_model
 from harness.report.format import first_few
@@ -25,7 +25,7 @@ _URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@&+,;=%-]{,2000}")
 
 @dataclass(frozen=True)
 class TimedRatio:
-    """The speedup of a case over its base, from the same rounds; without bounds there was no interval."""
+    """Speedup of a case over its base, from the same rounds. Bounds are None if there was no interval."""
 
     case: str
     base: str
@@ -35,12 +35,12 @@ class TimedRatio:
 
     def __post_init__(self) -> None:
         if not 0 < (self.low or self.ratio) <= (self.high or self.ratio) < float("inf") or self.ratio <= 0:
-            raise ValueError(f"{self.case}: no ratio of times")
+            raise ValueError(f"{self.case}: invalid ratio of times")
 
 
 @dataclass(frozen=True)
 class JudgedCase:
-    """The verdict of a case's contract. `figures` are the numbers that it was decided on."""
+    """Result of a case's contract. `figures` are the numbers behind it."""
 
     case: str
     contract: str
@@ -53,9 +53,9 @@ Statement = TimedRatio | tuple[JudgedCase, ...]
 
 @dataclass(frozen=True)
 class ReceiptRow:
-    """A case with its time and its ratio; `why` and `why_no_ratio` say what is missing of either.
+    """A case with its time and its ratio. `why` and `why_no_ratio` are the reasons for missing values.
 
-    `equivalent` is False where its result means something else than the baseline's.
+    `equivalent` is False if the case is not mathematically equivalent to the baseline.
     """
 
     case: str
@@ -70,14 +70,14 @@ class ReceiptRow:
     def __post_init__(self) -> None:
         times = [time for time in (self.low, self.seconds, self.high) if time is not None]
         if times != sorted(times) or not all(0 < time < float("inf") for time in times):
-            raise ValueError(f"{self.case}: no time")
+            raise ValueError(f"{self.case}: invalid time")
 
 
 @dataclass(frozen=True)
 class ReceiptPanel:
-    """A panel of the run; `about` says what sets it apart from the receipt's other panels.
+    """Panel of the run; `about` describes how it differs from the receipt's other panels.
 
-    `models` say where a model's fields come from, `kernels` what the plans of GPU kernels warn of.
+    `models` are sentences on the source of a model's fields, `kernels` are warnings about GPU kernels.
     """
 
     about: str
@@ -89,18 +89,18 @@ class ReceiptPanel:
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """The statements that another machine can check one by one."""
+        """Statements that another machine can check separately."""
         ratios = (row.ratio for row in self.rows if row.ratio is not None)
         return (*ratios, *((self.judged,) if self.judged else ()))
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """The receipt of a run.
+    """Receipt of a run.
 
-    `budget_s` is the longest sampling budget of a case in its suites, in seconds; 0 where it is not known.
-    `shape` has the workload's fields that all panels share. `machine` is the fingerprint, `digest` is over
-    the hashes of all records' lines, in their order. `chart` is a picture's URL, empty without one.
+    `budget_s` is the longest sampling budget of a case in its suites, in seconds; 0 if unknown. `shape` has
+    the workload's fields that all panels share. `machine` is the fingerprint; `digest` is the hash of all
+    records' hashes, in order. `chart` is the URL of a picture, or empty.
     """
 
     run: str
@@ -121,23 +121,21 @@ class Receipt:
     def __post_init__(self) -> None:
         from_plain(FactsForm, self.machine)
         if not (0 <= self.seed < 1 << 63 and 0 <= self.budget_s < float("inf")):
-            raise ValueError(
-                f"seed {self.seed}, budget {self.budget_s} s: neither may be negative, or beyond"
-            )
+            raise ValueError(f"seed {self.seed}, budget {self.budget_s} s: negative or too large")
         if self.chart:
             require_picture_url(self.chart)
 
 
 def require_picture_url(url: str) -> None:
-    """ValueError for what is no URL, or has a character that Markdown or HTML could take for its own."""
+    """Raise ValueError for text that is not a URL, or has a special character of Markdown or HTML."""
     if _URL.fullmatch(url) is None:
         raise ValueError(
-            f'"{clean_line(url)[:80]}" is no http(s) URL of plain characters; write all others as %XX'
+            f'"{clean_line(url)[:80]}" is not an http(s) URL of plain characters; write others as %XX'
         )
 
 
-def receipt_of(run: KeptRun, chart: str = "") -> Receipt:
-    """The receipt of a run: per panel its answer, every case's time and speedup, its contracts."""
+def receipt_of(run: FindingsRun, chart: str = "") -> Receipt:
+    """Make the receipt of a run: answers, times, speedups and contracts per panel."""
     commit, dirty = commit_of(run)
     fingerprints: Mapping[str, Any] = run.info.get("fingerprints") or {}
     settings = [suite.get("settings") or {} for suite in (run.info.get("suites") or {}).values()]

@@ -1,4 +1,4 @@
-"""Checking a receipt on this machine: what it names is run again, and held beside it line by line."""
+"""Check of a receipt on this machine: runs its cases again, and compares every statement."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,18 +22,19 @@ from harness.sweep.project import Project
 from harness.sweep.schedule import Schedule, schedule_cases
 
 HOLDS, DIFFERS, UNCHECKED = "holds here", "differs here", "cannot be checked here"
-SAMPLED_SHARE = 0.5  # of the limit, at most, for sampling: the rest is for starting, compiling and judging
-LEAST_S = 1e-6  # of a case's sampling budget, as a setting is written
-STEP_S = 1.0  # to start, compile and judge a case on the host (0.6 to 1 s measured)
-# What must be equal for the exact figures of a contract to be.
+SAMPLED_SHARE = 0.5  # of the limit, at most, for sampling; the rest is for starting, compiling and checking
+LEAST_S = 1e-6  # of a case's sampling budget, as written in a setting
+STEP_S = 1.0  # to start, compile and check a case on the host (0.6 to 1 s measured)
+# Facts that must be equal for a contract's exact figures to be equal.
 EXACT = ("versions", "python", "device", "cpu", "cpu_flags", "gpu", "tpu", "threads", "flags")
 
 
 @dataclass
 class Here:
-    """This machine's figures: its fingerprint, and records by case.
+    """This machine's fingerprint, and its records by case.
 
-    `missing` says which cases are not known here, and why; `absent` why others have no figures.
+    `missing` has the reasons for cases that are unknown here; `absent` is the reason for all other cases
+    without a record.
     """
 
     machine: Mapping[str, Any]
@@ -44,7 +45,7 @@ class Here:
 
 @dataclass(frozen=True)
 class StatementCheck:
-    """The check of a statement: HOLDS, DIFFERS or UNCHECKED; `why` has both figures, or what is missing."""
+    """Check of a statement: HOLDS, DIFFERS or UNCHECKED. `why` has both figures, or the reason."""
 
     about: str
     statement: Statement
@@ -62,7 +63,7 @@ def check_statements(receipt: Receipt, here: Here) -> list[StatementCheck]:
 
 
 def _check(statement: Statement, receipt: Receipt, here: Here) -> tuple[str, str]:
-    """The weightiest outcome of what it says: a difference, then what could not be checked."""
+    """The worst outcome: a difference, then what could not be checked."""
     unlike = [name for name, _, _ in fingerprint_differences(receipt.machine, here.machine)]
     exact = [name for name in unlike if name.partition(".")[0] in EXACT]
     if isinstance(statement, TimedRatio):
@@ -77,7 +78,7 @@ def _check(statement: Statement, receipt: Receipt, here: Here) -> tuple[str, str
 
 
 def _check_ratio(theirs: TimedRatio, here: Here) -> tuple[str, str]:
-    """Compare speedups by their intervals: they hold where these overlap."""
+    """Compare speedups by their intervals, which must overlap."""
     case, base = here.records.get(theirs.case), here.records.get(theirs.base)
     if case is None or base is None:
         lost = theirs.base if case else theirs.case
@@ -87,10 +88,10 @@ def _check_ratio(theirs: TimedRatio, here: Here) -> tuple[str, str]:
             return UNCHECKED, f"{record.case}: {record.status}, {record.reason}"
     ours = ratio([base], [case])
     mine = fmt.speedup(ours.value, ours.low, ours.high) if ours.value else "none"
-    said = f"here {mine}, there {fmt.speedup(theirs.ratio, theirs.low, theirs.high)}"
+    both = f"here {mine}, in the receipt {fmt.speedup(theirs.ratio, theirs.low, theirs.high)}"
     if theirs.low is None or theirs.high is None or ours.low is None or ours.high is None:
-        return UNCHECKED, f"{said}: one has no interval"
-    return (HOLDS if theirs.low <= ours.high and ours.low <= theirs.high else DIFFERS), said
+        return UNCHECKED, f"{both}: one has no interval"
+    return (HOLDS if theirs.low <= ours.high and ours.low <= theirs.high else DIFFERS), both
 
 
 def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
@@ -101,43 +102,44 @@ def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tupl
     ours = record.correctness
     other = [name for name, mine, other in differences(ours.figures, theirs.figures) if mine != other]
     if (ours.contract, ours.passed) != (theirs.contract, theirs.passed):
-        said = f"{_verdict(ours)} here, {_verdict(theirs)} there"
+        both = f"{_verdict(ours)} here, {_verdict(theirs)} in the receipt"
     elif other:
-        said = f"{other[0]} {ours.figures.get(other[0])} here, {theirs.figures.get(other[0])} there"
+        name = other[0]
+        both = f"{name} {ours.figures.get(name)} here, {theirs.figures.get(name)} in the receipt"
     else:
         return HOLDS, ""
     if unlike:
-        return UNCHECKED, f"{theirs.case}: {said}, and this machine differs in {', '.join(unlike)}"
-    return DIFFERS, f"{theirs.case}: {said}"
+        return UNCHECKED, f"{theirs.case}: {both}; this machine differs in {', '.join(unlike)}"
+    return DIFFERS, f"{theirs.case}: {both}"
 
 
 def _verdict(judged: Correctness | JudgedCase) -> str:
-    return f"{judged.contract} {'met' if judged.passed else 'not met'}"
+    return f"{judged.contract} {'passed' if judged.passed else 'failed'}"
 
 
 def run_again(
     project: Project,
     receipt: Receipt,
     progress: Callable[[Schedule], Progress],
-    say: Callable[[str], None],
+    log: Callable[[str], None],
     *,
     limit_s: float,
     wait: bool = False,
 ) -> Here:
-    """Time and judge what a receipt names, in `limit_s` at most, however much that is.
+    """Time and check the cases of a receipt, for at most `limit_s`.
 
-    `say` gets an estimate before the first case.
+    `log` gets an estimate before the first case.
     """
     ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
     timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
     judged = dict.fromkeys(j.case for panel in receipt.panels for j in panel.judged if j.case not in timed)
-    asked_s = receipt.budget_s or project.config.settings.budget_s
-    budget_s = max(LEAST_S, min(asked_s, SAMPLED_SHARE * limit_s / max(1, len(timed))))
-    about_s = len(timed) * budget_s + STEP_S * (len(timed) + len(judged))
-    lowered = f" (the receipt's: {fmt.duration(asked_s)})" if budget_s < asked_s else ""
-    say(
-        f"{len(timed)} cases to time for {fmt.duration(budget_s)} each{lowered}, {len(judged)} to check: "
-        f"about {fmt.duration(about_s)}; at most {fmt.duration(limit_s)} (--limit)"
+    wanted_s = receipt.budget_s or project.config.settings.budget_s
+    budget_s = max(LEAST_S, min(wanted_s, SAMPLED_SHARE * limit_s / max(1, len(timed))))
+    estimate_s = len(timed) * budget_s + STEP_S * (len(timed) + len(judged))
+    lowered = f" (receipt: {fmt.duration(wanted_s)})" if budget_s < wanted_s else ""
+    log(
+        f"timing {len(timed)} cases for {fmt.duration(budget_s)} each{lowered} and checking {len(judged)}: "
+        f"about {fmt.duration(estimate_s)}, at most {fmt.duration(limit_s)} (--limit)"
     )
     overrides = Overrides(settings={"seed": str(receipt.seed), "budget": f"{budget_s:.6f}s"})
     here, deadline = Here({}), time.monotonic() + limit_s
@@ -155,12 +157,12 @@ def run_again(
     except KeyboardInterrupt:
         if time.monotonic() < deadline:
             raise
-        here.absent = f"left out at the limit of {fmt.duration(limit_s)}; raise --limit"
+        here.absent = f"not run within the limit of {fmt.duration(limit_s)}; raise --limit"
     return here
 
 
 def _is_known(case: str, project: Project, here: Here) -> bool:
-    """Whether a case can be scheduled here; else `here` has the reason."""
+    """Whether a case can be scheduled here; if not, store the reason in `here`."""
     try:
         schedule_cases([case], project.catalog, project.config)
     except UsageError as error:

@@ -1,6 +1,6 @@
-"""The gate: is the working tree slower than a base, or does it plan more? Regressed, unchanged, or open.
+"""Regression gate: compares the working tree with a base, by time or by static figures.
 
-`planning` says which cases meet which base; `timed` decides with a clock, `static` without one; `sides`
-brings the base's code; `report` and `output` show the outcome. Imports report and everything
-below it, never commands or claims.
+`plan` selects the cases and their counterparts. `timed` measures both sides, and `static` compiles both.
+`sides` checks out the base. `report` and `output` show the outcome. Imports report and everything below it,
+never commands or claims.
 """

@@ -1,4 +1,4 @@
-"""Options of a gate: its flags as values."""
+"""Options of the gate command, parsed from its flags."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +13,12 @@ LEAST_PAIRS = 4
 
 @dataclass(frozen=True)
 class GateOptions:
-    """The flags of a gate. UsageError for a value that none may have.
+    """Options of a gate. UsageError for an invalid value.
 
     `overrides` take precedence over bench.yaml; `cases` are patterns of ids; `delta` is the text as typed, or
-    None for the suite's own Δ. With `everything`, cases whose code is the same on both sides are measured
-    too; with `dry_run`, none is measured. `explain` is the pattern of one case; `junit` the file to write.
-    With `wait` the gate waits for devices that another benchmark holds.
+    None for each suite's Δ. `everything` also measures cases with the same code on both sides; `dry_run`
+    measures nothing. `explain` is the pattern of one case; `junit` is the file to write. With `wait` the gate
+    waits for devices that another benchmark uses.
     """
 
     suites: tuple[str, ...] = ()
@@ -42,13 +42,11 @@ class GateOptions:
         if self.inconclusive not in {WARN, FAIL}:
             raise UsageError(f"--inconclusive {self.inconclusive}: write warn or fail")
         if self.max_pairs < LEAST_PAIRS:
-            raise UsageError(
-                f"--max-pairs {self.max_pairs}: no verdict stands on fewer than {LEAST_PAIRS} pairs"
-            )
+            raise UsageError(f"--max-pairs {self.max_pairs}: a verdict needs at least {LEAST_PAIRS} pairs")
 
 
 def parse_budget(text: str, flag: str = "--budget") -> float:
-    """The wall time that a flag gives, in seconds. UsageError unless it is above 0."""
+    """Seconds of wall time from a flag's text. UsageError if they are not above 0."""
     try:
         seconds = parse_seconds(text)
     except ValueError as error:

@@ -17,24 +17,24 @@ VANISHED = "vanished"
 INCORRECT = "incorrect"
 INVALID = "invalid"
 
-# By weight: the first of these that any case has is the gate's verdict. Wrong weighs more than slower,
-# slower more than missing, and missing more than undecided.
+# The gate's verdict is the first of these that any case has: wrong before slower, slower before missing, and
+# missing before undecided.
 WEIGHT = (INCORRECT, INVALID, REGRESSED, VANISHED, NOT_ENOUGH, IMPROVED, NEW, UNCHANGED)
 EXIT_CODES = {INCORRECT: 4, INVALID: 4, REGRESSED: 1, VANISHED: 3, NOT_ENOUGH: 3}
 
-WARN, FAIL = "warn", "fail"  # whether not enough evidence ends with exit code 0, or with its own
+WARN, FAIL = "warn", "fail"  # exit code for not enough evidence: 0, or the one in EXIT_CODES
 TIME, STATIC = "time", "static"
 
 
 @dataclass(frozen=True)
 class CaseVerdict:
-    """The verdict on one case.
+    """Verdict on one case.
 
     `low` and `high` are one-sided 99 % bounds of `effect` over `pairs` pairs of processes. All three are
-    None where nothing was timed; only the bounds are None where two pairs decided a gross slowdown.
-    `reason` is one sentence, with a remedy where there is one. `notes` are advisory and decide nothing.
-    `file` and `line` locate the case's implementation. `same_code`: both sides are the same code, so
-    nothing was measured.
+    None if nothing was timed; only the bounds are None if two pairs showed a gross slowdown. `reason` is one
+    sentence, with a remedy if there is one. `notes` are advisory and do not change the verdict. `file` and
+    `line` locate the case's implementation. `same_code`: the case was not measured, because both sides have
+    the same code.
     """
 
     case: str
@@ -52,12 +52,12 @@ class CaseVerdict:
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """Everything that a gate reports.
+    """Result of a whole gate.
 
     `kind` is `time` or `static`; `base` describes what the candidate was compared with. `left_out`
-    are cases that run on neither side, with the reason. `broken` is the sentence about a side that does
-    not load. `slowdown` is Δ of each suite, as a share. `self_check`: both sides are the same code, so
-    that a difference means that the gate cannot be trusted on this machine.
+    are cases that run on neither side, with the reason. `broken` is the error of a side that does not load.
+    `slowdown` is Δ of each suite, as a fraction. `self_check`: both sides are the same code, so a difference
+    shows that this machine is too noisy for the gate.
     """
 
     kind: str
@@ -73,11 +73,11 @@ class GateOutcome:
 
     @property
     def verdict(self) -> str:
-        """The verdict of the cases together: the one that decides the exit code."""
+        """The gate's verdict, which decides the exit code."""
         verdicts = {case.verdict for case in self.cases}
         if self.broken or (self.self_check and verdicts & {REGRESSED, IMPROVED}):
             verdicts.add(INVALID)
-        if not verdicts:  # nothing was compared, so nothing is known to be unchanged
+        if not verdicts:  # nothing was compared, so nothing is shown to be unchanged
             verdicts.add(NOT_ENOUGH)
         heaviest = next((verdict for verdict in WEIGHT if verdict in verdicts), UNCHANGED)
         return heaviest if heaviest in EXIT_CODES else UNCHANGED

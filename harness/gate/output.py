@@ -24,15 +24,16 @@ from harness.store.atomic import write_files
 
 SHOWN = 10
 WIDTH = 120  # of the summary, in characters
+BROKEN = "the base or the working tree does not load"
 
 
 def annotations(outcome: GateOutcome, root: str = "") -> list[str]:
-    """Workflow commands to print. `root` is the checkout; files are named from there."""
+    """GitHub workflow commands for an outcome. `root` is the checkout; file paths are relative to it."""
     if outcome.broken:
-        return [_command("error", outcome.broken, title="gate: a side does not load")]
+        return [_command("error", outcome.broken, title=f"gate: {BROKEN}")]
     levels = {verdict: shown.level for verdict, shown in PRESENTATIONS.items()}
     if outcome.self_check:
-        levels[IMPROVED] = "error"  # between equal sides it is as wrong as regressed
+        levels[IMPROVED] = "error"  # with the same code on both sides, both are errors
     cases = sorted(outcome.cases, key=lambda case: WEIGHT.index(case.verdict))
     lines: list[str] = []
     for level in LEVELS:
@@ -40,7 +41,7 @@ def annotations(outcome: GateOutcome, root: str = "") -> list[str]:
         count = len(own) if len(own) <= SHOWN else SHOWN - 1
         lines += [_annotation(level, case, root) for case in own[:count]]
         if rest := own[count:]:
-            more = f"and {len(rest)} more: {wording.counts(rest)}; the job summary lists them"
+            more = f"{len(rest)} more cases: {wording.counts(rest)}; see the job summary"
             lines.append(_command(level, more, title="gate"))
     return lines
 
@@ -55,7 +56,7 @@ def _annotation(level: str, case: CaseVerdict, root: str) -> str:
 
 
 def _relative(file: str | None, root: str) -> str:
-    """The file as GitHub names it; one outside of the checkout has no place in the diff."""
+    """The file's path relative to the checkout; empty for a file outside it, which GitHub cannot show."""
     path = Path(file or "")
     if not path.is_absolute():
         return path.as_posix() if file else ""
@@ -76,18 +77,18 @@ def _property(text: str) -> str:
 
 
 def summary(outcome: GateOutcome) -> str:
-    """A Markdown page: the verdict, and below it what a terminal shows."""
-    title = "a side does not load" if outcome.broken else wording.conclusion(outcome)
+    """Markdown job summary: the verdict, then the terminal output."""
+    title = BROKEN if outcome.broken else wording.conclusion(outcome)
     page = StringIO()
     print_gate(Console(file=page, width=WIDTH, highlight=False), outcome)
     return f"### Gate: {escape_markdown(title)}\n\n<pre>\n{escape_html(page.getvalue())}</pre>\n"
 
 
 def junit(outcome: GateOutcome) -> bytes:
-    """JUnit XML: a test per case, its family as the class. The wall time is the whole gate's.
+    """JUnit XML: a test per case, with its family as the class and the wall time of the whole gate.
 
-    A verdict against a case is a failure, a case that could not be compared an error. Cases that were not
-    compared are skipped: no test passes without a measurement.
+    A slower or vanished case is a failure, and a case that could not be compared is an error. Cases that were
+    not compared are skipped: no test passes without a measurement.
     """
     suite = Element("testsuite", {"name": "seqsweep gate", "time": f"{outcome.wall_s:.3f}"})
     for case in outcome.cases:
@@ -103,18 +104,18 @@ def junit(outcome: GateOutcome) -> bytes:
     for case, reason in outcome.left_out.items():
         _add_test(suite, case, SKIPPED, "left out", reason)
     if outcome.broken:
-        _add_test(suite, "gate/sides", ERROR, "a side does not load", outcome.broken)
+        _add_test(suite, "gate/sides", ERROR, BROKEN, outcome.broken)
     for name, tag in (("failures", FAILURE), ("errors", ERROR), ("skipped", SKIPPED)):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("tests", str(len(suite)))
-    for element in suite.iter():  # XML has no form for most control characters, escaped or not
+    for element in suite.iter():  # XML cannot contain most control characters, even escaped
         element.text = clean_text(element.text or "") or None
         element.attrib.update({name: clean_line(value) for name, value in element.attrib.items()})
     return tostring(suite, encoding="utf-8", xml_declaration=True)
 
 
 def _add_test(suite: Element, name: str, result: str | None, message: str, text: str) -> Element:
-    """A test; one that passed, which has no `result`, keeps its figures as `system-out`."""
+    """Add a test. `result` is None for one that passed; its figures are written to `system-out`."""
     test = SubElement(suite, "testcase", {"classname": name_of(name).family, "name": name})
     if result is None:
         SubElement(test, "system-out").text = f"{message}\n{text}"
@@ -153,16 +154,16 @@ def report_outcome(
 
 
 def refuse_file(path: Path, flag: str) -> None:
-    """UsageError where no file can be written at `path`, before what it is for, which may take minutes."""
+    """Raise UsageError if `path` cannot be written. Called before work that may take minutes."""
     parent = next(place for place in path.absolute().parents if place.exists())
     if path.is_dir() or not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise UsageError(f"{flag} {path}: cannot be written; name a file in a folder of yours")
+        raise UsageError(f"{flag} {path}: cannot be written; name a file in a folder that you can write to")
 
 
 def _report_to_github(outcome: GateOutcome) -> None:
-    """Write annotations to stderr and the job's summary to its file, where the command runs on GitHub.
+    """Write annotations to stderr and the job summary to its file, if the command runs on GitHub Actions.
 
-    stdout stays the command's own.
+    stdout has only the command's output.
     """
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in annotations(outcome, os.environ.get("GITHUB_WORKSPACE", "")):
@@ -171,24 +172,24 @@ def _report_to_github(outcome: GateOutcome) -> None:
         try:
             with Path(page).open("a", encoding="utf-8") as file:
                 file.write(summary(outcome))
-        except OSError as error:  # the verdict stands without its summary
+        except OSError as error:  # the verdict does not need its summary
             print(f"seqsweep: GITHUB_STEP_SUMMARY {page}: not written ({error.strerror})", file=sys.stderr)
 
 
 def explanation_of(outcome: GateOutcome, evidence: Mapping[str, CaseEvidence], pattern: str) -> Explanation:
-    """The case that a pattern matches, and its evidence. UsageError where it matches none, or several."""
+    """The case that matches a pattern, and its evidence. UsageError if not exactly one case matches."""
     verdicts = {case.case: case for case in outcome.cases}
     case = single_match(pattern, verdicts)
     if case not in evidence:
-        raise UsageError(f"--explain: nothing was timed of {case} ({verdicts[case].reason})")
+        raise UsageError(f"--explain: {case} was not timed ({verdicts[case].reason})")
     return verdicts[case], evidence[case]
 
 
 def plan_data(plan: GatePlan, options: GateOptions) -> dict[str, Any]:
-    """The plan for --json; `seconds_at_most` is None without a clock."""
+    """The plan for --json; `seconds_at_most` is None with --static."""
     return {
         "base": plan.base,
-        "measured": sorted(case.id for case in plan.opponents if case.id not in plan.new),
+        "measured": sorted(case.id for case in plan.counterparts if case.id not in plan.new),
         "same_code": sorted(case.id for case in plan.same_code),
         "new": dict(plan.new),
         "vanished": list(plan.vanished),
@@ -201,15 +202,15 @@ def plan_data(plan: GatePlan, options: GateOptions) -> dict[str, Any]:
 
 
 def plan_lines(data: dict[str, Any]) -> list[str]:
-    """The plan in lines: a heading for each kind of case, and its ids below."""
+    """The plan as lines of text: a heading for each kind of case, then its ids."""
     kinds = {
         "measured": "measured" if data["seconds_at_most"] else "compiled and verified on both sides",
         "same_code": "same code on both sides, not measured (--all measures them)",
-        "new": "new, so without a verdict",
-        "vanished": "vanished",
+        "new": "new, not compared",
+        "vanished": "vanished (only the base has them)",
         "left_out": "left out",
     }
-    lines = [f"the working tree against {data['base']}"]
+    lines = [f"working tree against {data['base']}"]
     for key, heading in kinds.items():
         if data[key]:
             lines += ["", f"{heading}: {len(data[key])}", *(f"  {case}" for case in data[key])]
@@ -217,9 +218,9 @@ def plan_lines(data: dict[str, Any]) -> list[str]:
     lines += [f"{suite}: Δ {100 * delta:g} %" for suite, delta in data["deltas"].items()]
     seconds, pairs = data["seconds_at_most"], data["pairs_at_most"]
     if not data["measured"]:
-        end = "nothing would be measured"
+        end = "no case would be measured"
     elif seconds:
         end = f"at most {format_seconds(seconds, 2)} (--budget) and {pairs} pairs of processes (--max-pairs)"
     else:
-        end = "no clock: the time is that of compiling both sides once"
+        end = "no timing: both sides are compiled once"
     return [*lines, end]

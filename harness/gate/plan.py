@@ -1,4 +1,4 @@
-"""The plan of a gate: which cases, against which base, with which margins."""
+"""Plan of a gate: the cases, their counterparts at the base, and the margins."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from harness.sweep.suite import Suite
 
 DELTA, QUICK_DELTA = 0.05, 0.10
 GATE_THREADS = "1"
-QUICK_SECONDS = 30.0  # a gate this short has too few pairs for less than 10 %
+QUICK_SECONDS = 30.0  # a shorter gate has too few pairs to detect less than 10 %
 
 
 @dataclass(frozen=True)
 class GatePlan:
-    """The cases of a gate, and what each is compared with.
+    """Cases of a gate and their counterparts.
 
-    `opponents` maps each case to measure to its counterpart at the base, or to None with the reason in `new`.
-    `same_code` maps cases that need no measuring to their counterparts. `vanished` are the base's cases
-    that the candidate lacks, `left_out` those that run on neither side. `deltas` are the Δ of the suites that
-    have one of the cases.
+    `counterparts` maps each case to measure to its counterpart at the base, or to None with the reason in
+    `new`. `same_code` maps cases that are not measured to their counterparts. `vanished` are the base's cases
+    that the candidate lacks, and `left_out` those that run on neither side. `deltas` are the Δ of the suites
+    that have one of the cases.
     """
 
     schedule: Schedule
     sides: Mapping[str, Side]
-    opponents: Mapping[Case, Case | None]
+    counterparts: Mapping[Case, Case | None]
     new: Mapping[str, str] = field(default_factory=dict[str, str])
     same_code: Mapping[Case, Case] = field(default_factory=dict[Case, Case])
     vanished: tuple[str, ...] = ()
@@ -62,17 +62,17 @@ class GatePlan:
 
     @property
     def demotes_same_program(self) -> bool:
-        """Whether a case that compiles to the same program on both sides is advisory, whatever its time.
+        """Whether cases with the same compiled program on both sides are advisory.
 
-        Not in a self-check, where all programs are equal, nor under another interpreter, whose runtime may
-        run the same program differently.
+        False in a self-check, where all programs are equal, and for another interpreter, where the runtime
+        may run the same program differently.
         """
         base, candidate = self.sides[BASE], self.sides[CANDIDATE]
         return not self.self_check and base.interpreter == candidate.interpreter
 
     def groups(self) -> tuple[Group, ...]:
         """The groups, reduced to the cases that are measured."""
-        ids = {case.id for case in self.opponents}
+        ids = {case.id for case in self.counterparts}
         reduced = (select_group(group, ids) for group in self.schedule.groups)
         return tuple(group for group in reduced if group.cases)
 
@@ -80,18 +80,18 @@ class GatePlan:
         return why_accepted(case, figure, self.accepts)
 
     def bound_notes(self, case: Case) -> tuple[str, ...]:
-        """The error bounds that the authors of the case's implementations state, on both sides."""
+        """Error bounds stated by the authors of both sides' implementations."""
         sentences: list[str] = []
-        for name, other in ((CANDIDATE, case), (BASE, self.opponents.get(case))):
+        for name, other in ((CANDIDATE, case), (BASE, self.counterparts.get(case))):
             if other is not None and name in self.sides:
                 info = self.sides[name].catalog.implementation(other.implementation)
-                sentences += [f"{info.id}: {words}" for words in state_bound(info.bounds.get(other.mode, ""))]
+                sentences += [f"{info.id}: {text}" for text in state_bound(info.bounds.get(other.mode, ""))]
         return tuple(dict.fromkeys(sentences))
 
     def verdict_on(
         self, case: Case, verdict: str, reason: str, notes: tuple[str, ...] = (), **more: Any
     ) -> CaseVerdict:
-        """A verdict with the place and the bounds of the case's implementations."""
+        """A verdict with the source location and the stated bounds of the case's implementations."""
         info, bounds = self.catalog.implementation(case.implementation), self.bound_notes(case)
         place = {"file": info.file, "line": info.line}
         return CaseVerdict(case.id, verdict, reason, notes=(*notes, *bounds), **place, **more)
@@ -107,9 +107,9 @@ def select_group(group: Group, selected: set[str]) -> Group:
 
 
 def unmeasured_verdicts(gate_plan: GatePlan) -> list[CaseVerdict]:
-    """The verdicts that need no measuring: on equal code, and on cases that only the base has."""
+    """Verdicts that need no measurement: cases with the same code, and cases that only the base has."""
     equal = [gate_plan.verdict_on(case, UNCHANGED, SAME_CODE, same_code=True) for case in gate_plan.same_code]
-    why = "the base has it, the candidate does not: bring it back, or narrow with --cases if it may go"
+    why = "the base has this case, the candidate does not; restore it, or exclude it with --cases"
     return [*equal, *(CaseVerdict(case, VANISHED, why) for case in gate_plan.vanished)]
 
 
@@ -126,7 +126,7 @@ def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[
 
 
 def _selected_suites(schedule: Schedule, cases: Iterable[Case]) -> list[Suite]:
-    """The suites that have one of the cases. The others decide nothing about a gate."""
+    """The suites that have one of the cases."""
     selected = set(cases)
     return [suite for suite in schedule.suites if not selected.isdisjoint(suite.cases)]
 
@@ -134,7 +134,7 @@ def _selected_suites(schedule: Schedule, cases: Iterable[Case]) -> list[Suite]:
 def limit_threads(options: GateOptions, project: Project) -> GateOptions:
     """The options with one thread per case, unless a flag, the defaults or a selected suite says otherwise.
 
-    Two processes that are measured side by side then do not need each other's cores.
+    The two processes of a pair then do not compete for cores.
     """
     settings, config = options.overrides.settings, project.config
     if "threads" in settings or "threads" in config.given:
@@ -147,20 +147,20 @@ def limit_threads(options: GateOptions, project: Project) -> GateOptions:
 
 
 def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
-    """The plan of the candidate alone: its base is not resolved yet."""
+    """Plan of the candidate's side, before the base is resolved."""
     schedule, cases = schedule_of(project, options)
     skipped = {skip.case.id: skip.reason for skip in schedule.skips}
     running = [case for case in cases if case.id not in skipped]
     if not running:
         why = next((f" ({reason})" for reason in skipped.values()), "")
         raise UsageError(
-            f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run --json"
+            f"no case is left to compare{why}; list all cases with: seqsweep run --dry-run --json"
         )
     _refuse_mixed(schedule)
     return GatePlan(
         schedule=schedule,
         sides={CANDIDATE: Side(CANDIDATE, "the working tree", project.catalog)},
-        opponents=dict.fromkeys(running),
+        counterparts=dict.fromkeys(running),
         left_out=skipped,
         deltas=_deltas(project, options, _selected_suites(schedule, running)),
         accepts=tuple(
@@ -175,19 +175,19 @@ def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
 
 @contextmanager
 def plan_of(project: Project, options: GateOptions) -> Generator[GatePlan]:
-    """The plan of both sides. The base, checked out into a scratch folder, exists while the block runs."""
+    """Plan of both sides, with the base checked out into a scratch folder while the block runs."""
     gate_plan = plan_of_candidate(project, options)
     candidate = gate_plan.sides[CANDIDATE]
     if options.self_check:
-        base = replace(candidate, name=BASE, description="the working tree again")
+        base = replace(candidate, name=BASE, description="the working tree")
         yield replace(
             gate_plan,
             sides={CANDIDATE: candidate, BASE: base},
-            opponents={case: case for case in gate_plan.opponents},
+            counterparts={case: case for case in gate_plan.counterparts},
             self_check=True,
         )
         return
-    path, wanted = project.config.path, {case.implementation for case in gate_plan.opponents}
+    path, wanted = project.config.path, {case.implementation for case in gate_plan.counterparts}
     with (
         ScratchFolder("gate-") as folder,
         base_of(options.against, candidate, path, project.plugins, folder, wanted=wanted) as base,
@@ -196,40 +196,40 @@ def plan_of(project: Project, options: GateOptions) -> Generator[GatePlan]:
 
 
 def _refuse_mixed(schedule: Schedule) -> None:
-    """Refuse several devices or numbers of threads: one process holds all cases of a side."""
+    """Refuse several devices or thread counts, because one process runs all cases of a side."""
     for what, values in (
         ("devices", {case.device for group in schedule.groups for case in group.cases}),
-        ("numbers of threads", {str(group.settings.threads) for group in schedule.groups}),
+        ("thread counts", {str(group.settings.threads) for group in schedule.groups}),
     ):
         if len(values) > 1:
             listed = ", ".join(sorted(values))
-            raise UsageError(f"these suites ask for several {what} ({listed}); gate them one at a time")
+            raise UsageError(f"these suites use several {what} ({listed}); gate them one at a time")
 
 
 def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateOptions) -> GatePlan:
     candidate = gate_plan.sides[CANDIDATE]
-    opponents: dict[Case, Case | None] = {}
+    counterparts: dict[Case, Case | None] = {}
     new: dict[str, str] = {}
-    for case in gate_plan.opponents:
-        opponent = counterpart(case, candidate, base.side)
-        if isinstance(opponent, Case):
-            opponents[case] = opponent
-        elif opponent is not None:  # the sentence why the base has none
-            opponents[case], new[case.id] = None, opponent
-    if not opponents:
+    for case in gate_plan.counterparts:
+        theirs = counterpart(case, candidate, base.side)
+        if isinstance(theirs, Case):
+            counterparts[case] = theirs
+        elif theirs is not None:  # the reason why the base has none
+            counterparts[case], new[case.id] = None, theirs
+    if not counterparts:
         raise UsageError(
-            f"no case of these suites has an opponent in {base.side.description}; name other suites"
+            f"no case of these suites has a counterpart in {base.side.description}; name other suites"
         )
-    known = {case.id for pair in opponents.items() for case in pair if case} | {*gate_plan.left_out}
+    known = {case.id for pair in counterparts.items() for case in pair if case} | {*gate_plan.left_out}
     vanished, notes = _vanished_cases(base, project, options, known)
     meant = {
-        case: f"gone, which is accepted: {why}" for case in vanished if (why := gate_plan.accept(case, CASE))
+        case: f"vanished, as accepted: {why}" for case in vanished if (why := gate_plan.accept(case, CASE))
     }
-    same_code = {} if options.everything else cases_of_same_code(opponents, candidate, base.side)
+    same_code = {} if options.everything else cases_of_same_code(counterparts, candidate, base.side)
     return replace(
         gate_plan,
         sides={CANDIDATE: candidate, BASE: base.side},
-        opponents={case: theirs for case, theirs in opponents.items() if case not in same_code},
+        counterparts={case: theirs for case, theirs in counterparts.items() if case not in same_code},
         new=new,
         same_code=same_code,
         vanished=tuple(case for case in vanished if case not in meant),
@@ -241,7 +241,7 @@ def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateO
 def _vanished_cases(
     base: Base, project: Project, options: GateOptions, known: Collection[str]
 ) -> tuple[list[str], tuple[str, ...]]:
-    """(the base's cases that are not among those known, notes on why this cannot be told)."""
+    """(the base's cases that are not in `known`, notes if they cannot be determined)."""
     if not base.side.trees:
         return [], ()
     try:
@@ -249,18 +249,18 @@ def _vanished_cases(
         suites = [name for name in options.suites if name in config.suites]
         if options.suites and not suites:
             return [], ()
-        brought = tuple(name for name in project.brought if name in base.side.catalog.implementations)
-        changes = replace(options.overrides, plugins=brought)
+        plugins = tuple(name for name in project.brought if name in base.side.catalog.implementations)
+        changes = replace(options.overrides, plugins=plugins)
         schedule = plan(config, base.side.catalog, suites, changes, installed=True)
     except UsageError as error:
-        return [], (f"whether a case vanished cannot be told: the base's own schedule fails ({error})",)
+        return [], (f"vanished cases cannot be found: the base's schedule fails ({error})",)
     theirs = {case.id for group in schedule.groups for case in group.cases}.difference(known)
     patterns = options.cases or ("*",)
     return sorted(case for case in theirs if any(matches(pattern, case) for pattern in patterns)), ()
 
 
 def _deltas(project: Project, options: GateOptions, suites: Iterable[Suite]) -> dict[str, float]:
-    """Δ of each of the suites: the flag's, else bench.yaml's, else the default for the budget."""
+    """Δ of each suite: from the flag, else from bench.yaml, else the default for the budget."""
     default = QUICK_DELTA if options.budget_s < QUICK_SECONDS else DELTA
     if options.delta is not None:
         try:
@@ -268,17 +268,17 @@ def _deltas(project: Project, options: GateOptions, suites: Iterable[Suite]) -> 
         except ValueError as error:
             raise UsageError(f"--delta: {error}") from None
         if not 0 < share < 1:
-            raise UsageError(f"--delta {options.delta}: a slowdown between 0 and 100 %, as 5%")
+            raise UsageError(f"--delta {options.delta}: write a slowdown between 0 and 100 %, for example 5%")
         return {suite.name: share for suite in suites}
     configured = {name: suite.gate.delta for name, suite in project.config.suites.items()}
     return {suite.name: configured.get(suite.name) or default for suite in suites}
 
 
 def single_match(pattern: str, ids: Iterable[str]) -> str:
-    """The one case that the pattern of --explain matches. UsageError where it matches none, or several."""
+    """The case that matches the pattern of --explain. UsageError if not exactly one case matches."""
     case_ids = matching_ids([pattern], ids, "--explain")
     if len(case_ids) != 1:
         raise UsageError(
-            f'--explain: "{pattern}" means {len(case_ids)} cases; write one of them, as {case_ids[0]}'
+            f'--explain: "{pattern}" matches {len(case_ids)} cases; write one, for example {case_ids[0]}'
         )
     return case_ids[0]

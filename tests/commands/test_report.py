@@ -8,14 +8,14 @@ from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.commands.findings import LOCK
 from harness.store.runs import RunFolder
-from tests.findings.kept import store_kept_run, sweep
+from tests.findings.stored import store_findings_run, sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def call(tmp_path, capsysbinary, monkeypatch):
-    store_kept_run(tmp_path / "results", sweep())
+    store_findings_run(tmp_path / "results", sweep())
     (tmp_path / LOCK).write_text("jax==0.10.2\n")
     (tmp_path / "bench.yaml").write_text(
         "default: [mask]\nsuites:\n  mask: {family: mask, seq: [4Ki], rows: 1, topk: 1}\n"
@@ -93,7 +93,7 @@ def test_a_receipt_of_cases_that_are_not_here_ends_with_3(call, tmp_path):
     (tmp_path / "r.md").write_text(call("report", "--pr")[1])
     code, out, err = call("verify", "r.md")
     assert code == 3
-    assert err == ("4 cases to time for 4.0 s each, 1 to check: about 21 s; at most 10 m 0 s (--limit)\n")
+    assert err == ("timing 4 cases for 4.0 s each and checking 1: about 21 s, at most 10 m 0 s (--limit)\n")
     assert out.count("cannot be checked here: ") == out.count("\n") // 2
     assert 'unknown implementation "mask/' in out or "is called" in out
 

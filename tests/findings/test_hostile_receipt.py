@@ -1,4 +1,4 @@
-"""A receipt from a stranger runs what its reader has, and nothing that it names itself."""
+"""A hostile receipt runs only code that its reader has."""
 
 from dataclasses import replace
 
@@ -6,12 +6,12 @@ from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.findings.receipt import receipt_of
 from harness.findings.receipt_text import to_text
-from tests.findings.kept import store_kept_run, sweep
+from tests.findings.stored import store_findings_run, sweep
 
 BENCH = "suites:\n  mask: {family: mask, seq: [256], topk: 32, baseline: broadcast, impls: [broadcast]}\n"
 
 
-def test_no_plugin_no_configuration_and_no_environment_of_a_receipt_is_used(tmp_path, monkeypatch, capsys):
+def test_plugins_configuration_and_environment_of_a_receipt_are_ignored(tmp_path, monkeypatch, capsys):
     marker, evil = tmp_path / "ran", tmp_path / "evil.py"
     evil.write_text(f"open({str(marker)!r}, 'w')\n")
     (tmp_path / "bench.yaml").write_text(BENCH)
@@ -28,7 +28,7 @@ def test_no_plugin_no_configuration_and_no_environment_of_a_receipt_is_used(tmp_
     monkeypatch.chdir(tmp_path)
     for records in (made, sweep()):
         receipt = replace(
-            receipt_of(store_kept_run(tmp_path / str(len(list(tmp_path.iterdir()))), records)),
+            receipt_of(store_findings_run(tmp_path / str(len(list(tmp_path.iterdir()))), records)),
             command=f"PYTHONPATH={tmp_path} seqsweep run --plugin {evil} --config {tmp_path / 'evil.yaml'}",
             machine={"flags": {"PYTHONSTARTUP": str(evil), "LD_PRELOAD": str(evil)}},
         )

@@ -1,4 +1,4 @@
-"""A receipt: what it shows, and that each line is held beside what a machine gives."""
+"""Receipt: its visible text, and the check of each line against another machine."""
 
 import json
 import random
@@ -17,7 +17,7 @@ from harness.findings.recheck import Here, check_statements
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.speedup import speedup
 from tests.commands.test_text_of_others import NASTY, assert_shown
-from tests.findings.kept import MACHINE, K, store_kept_run, sweep, timed
+from tests.findings.stored import MACHINE, K, store_findings_run, sweep, timed
 from tests.goldens import assert_golden, scenes, without_hashes
 from tests.records import PASSED, kernel_of, record_of, static_of, timing_of
 
@@ -34,7 +34,7 @@ def around(plain):
 
 @pytest.fixture
 def receipt(tmp_path):
-    return receipt_of(store_kept_run(tmp_path, records()))
+    return receipt_of(store_findings_run(tmp_path, records()))
 
 
 HMMA = kernel_of(instructions={"mma": 96})
@@ -57,7 +57,7 @@ def rows_of(rows):
     return [replace(r, case=r.case.replace("dtype", f"rows={rows},dtype")) for r in made]
 
 
-def test_receipts_are_those_that_were_read_and_read_back_as_they_were(receipt, tmp_path):
+def test_receipts_match_their_golden_file_and_are_read_back_unchanged(receipt, tmp_path):
     slow = static_of(temp_bytes=8 * K, argument_bytes=K, output_bytes=K, fits=True, kernels=(HMMA,))
     few = [replace(record, timing=timing_of([1e-3, 1.1e-3])) for record in pair()]
     runs = {
@@ -67,7 +67,7 @@ def test_receipts_are_those_that_were_read_and_read_back_as_they_were(receipt, t
         "warnings of kernels": [replace(record, static={"cuda:h100": slow}) for record in sweep()],
     }
     made = {"a sweep": receipt}
-    made |= {name: receipt_of(store_kept_run(tmp_path / name, records)) for name, records in runs.items()}
+    made |= {name: receipt_of(store_findings_run(tmp_path / name, records)) for name, records in runs.items()}
     made["a chart"] = replace(receipt, chart="https://example.org/a_b.svg?raw=true")
     fields = "Fields of m (tp 8): org/configs@0123456, c.json, sha256 ab."
     made["a model"] = replace(receipt, panels=(replace(receipt.panels[0], models=(fields,)),))
@@ -92,7 +92,7 @@ def test_receipts_are_those_that_were_read_and_read_back_as_they_were(receipt, t
     ],
 )
 def test_the_url_of_a_chart_has_plain_characters(url):
-    with pytest.raises(ValueError, match="no http"):
+    with pytest.raises(ValueError, match="not an http"):
         require_picture_url(url)
 
 
@@ -102,7 +102,7 @@ def test_a_wide_interval_is_undecided_in_receipt_document_and_chart_title(tmp_pa
         timed("dense", 4 * K, 1e-3, baseline=True),
         record_of("sparse", 4 * K, timing=jumpy, correctness=PASSED),
     ]
-    run = store_kept_run(tmp_path, made)
+    run = store_findings_run(tmp_path, made)
     (panel,) = receipt_of(run).panels
     undecided = "sparse against dense: undecided, ≈0.8×"
     assert panel.answer.startswith(f"{undecided} at 4Ki, 95 % [0.1")
@@ -130,16 +130,16 @@ def test_eighteen_records_are_four_kibibytes(tmp_path):
     judged = [
         replace(r, correctness=replace(r.correctness, figures=f)) for r, f in zip(made, figures, strict=True)
     ]
-    assert len(pack(receipt_of(store_kept_run(tmp_path, judged)))) <= 4096
+    assert len(pack(receipt_of(store_findings_run(tmp_path, judged)))) <= 4096
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [("machine", {"gpu": "x"}), ("machine", {"cpu": 3}), ("seed", -1), ("seed", 1 << 63), ("budget_s", -1.0)],
 )
-def test_data_that_no_command_could_take_are_no_receipt(receipt, field, value):
+def test_invalid_data_are_refused(receipt, field, value):
     data = json.loads(zlib.decompress(b64decode(pack(receipt))))
-    with pytest.raises(UsageError, match=r"^r\.md: its data are no receipt \("):
+    with pytest.raises(UsageError, match=r"^r\.md: invalid receipt data \("):
         read_receipt(around(json.dumps({**data, field: value}).encode()), "r.md")
 
 
@@ -147,31 +147,31 @@ def test_many_panels_and_rows_fit_a_comment_of_github(receipt):
     panel = replace(receipt.panels[0], rows=receipt.panels[0].rows * 100)
     many = replace(receipt, panels=(panel,) * 40)
     assert len(visible_of(many)) < 1 << 16
-    assert "And 28 more panels in the data." in visible_of(many)
+    assert "28 more panels are in the data." in visible_of(many)
     assert read_receipt(to_text(many), "r.md") == many
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "r.md: holds no whole receipt"),
+        ("", "r.md: contains no complete receipt"),
         ("<!-- seqsweep-receipt A -->\nx\n<!-- seqsweep-receipt end -->", r"\(damaged\)"),
         ("<!-- seqsweep-receipt AAAA -->\nx\n<!-- seqsweep-receipt end -->", r"\(damaged\)"),
-        (around(b" " * (MOST_BYTES + 1)), f"beyond {MOST_BYTES} bytes"),
-        (around(b"\xff"), "its data are no receipt"),
-        (around(b"[" * 100_000), "its data are no receipt"),
-        (around(b"[]"), "of schema None"),
-        (around(b'{"schema": 2}'), "of schema 2, and this seqsweep reads schema 3"),
+        (around(b" " * (MOST_BYTES + 1)), f"larger than {MOST_BYTES} bytes"),
+        (around(b"\xff"), "invalid receipt data"),
+        (around(b"[" * 100_000), "invalid receipt data"),
+        (around(b"[]"), "schema None"),
+        (around(b'{"schema": 2}'), "schema 2; this seqsweep reads schema 3"),
         (around(b'{"schema": 3}'), "missing required field"),
     ],
 )
-def test_what_is_no_receipt_is_refused_in_a_sentence(text, says):
+def test_text_without_a_receipt_is_refused(text, says):
     with pytest.raises(UsageError, match=says):
         read_receipt(text, "r.md")
 
 
-def test_text_of_others_stays_text(tmp_path):
-    named = receipt_of(store_kept_run(tmp_path, records(), command=["seqsweep", f"{NASTY} -->"]))
+def test_hostile_text_stays_text(tmp_path):
+    named = receipt_of(store_findings_run(tmp_path, records(), command=["seqsweep", f"{NASTY} -->"]))
     text = to_text(named)
     visible = text.partition(" -->\n")[2]
     assert_shown(text, once=False)
@@ -182,17 +182,17 @@ def test_text_of_others_stays_text(tmp_path):
     assert read_receipt(text, "r.md") == named
 
 
-def test_a_name_of_two_lines_is_a_name(tmp_path):
+def test_a_name_may_have_two_lines(tmp_path):
     records = [
         replace(r, implementation=f"{r.implementation}@\nx", case=r.case.replace("@", "@\nx@", 1))
         for r in sweep()
     ]
-    receipt = receipt_of(store_kept_run(tmp_path, records))
+    receipt = receipt_of(store_findings_run(tmp_path, records))
     assert read_receipt(to_text(receipt), "receipt.md") == receipt
 
 
 def here(*changed, machine=MACHINE["sha256:aa"], **more):
-    """What a machine gives that makes the same of everything, but for the `changed` records."""
+    """Figures of a machine that reproduces everything except the `changed` records."""
     made = {record.case: record for record in (*records(), *changed)}
     return Here(machine, made, **more)
 
@@ -217,9 +217,9 @@ MACHINES = {
 }
 
 
-def test_each_line_is_held_beside_what_a_machine_gives(receipt):
-    said = {}
+def test_each_statement_is_compared_with_a_machines_figures(receipt):
+    texts = {}
     for name, found in MACHINES.items():
         checks = check_statements(receipt, found)
-        said[name] = "\n".join(f"{c.outcome}: {text_of(c.about, c.statement)} ({c.why})" for c in checks)
-    assert_golden("receipt_checks.txt", scenes(said))
+        texts[name] = "\n".join(f"{c.outcome}: {text_of(c.about, c.statement)} ({c.why})" for c in checks)
+    assert_golden("receipt_checks.txt", scenes(texts))

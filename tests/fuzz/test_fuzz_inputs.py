@@ -21,7 +21,7 @@ from harness.findings.receipt import receipt_of
 from harness.findings.receipt_text import pack, read_receipt, to_text
 from harness.findings.recheck import HOLDS, Here, check_statements
 from harness.worker.captured_inputs import read_captured
-from tests.findings.kept import store_kept_run, sweep
+from tests.findings.stored import store_findings_run, sweep
 from tests.fuzz.mutate import mutated, other_value
 from tests.fuzz.test_fuzz import answer_or_refusal, examples, randoms
 
@@ -113,7 +113,7 @@ def catalog():
 
 @pytest.fixture(scope="module")
 def receipt(tmp_path_factory):
-    return receipt_of(store_kept_run(tmp_path_factory.mktemp("kept"), sweep()))
+    return receipt_of(store_findings_run(tmp_path_factory.mktemp("kept"), sweep()))
 
 
 @examples(10)

@@ -1,4 +1,4 @@
-"""A gate's plan: its options, the threads and margins of the suites that count, and what it is shown as."""
+"""Plan of a gate: options, threads and margins of the selected suites, and its printed lines."""
 
 from types import SimpleNamespace
 
@@ -25,30 +25,30 @@ def case(name, mode="fwd"):
     return Case.of(name, {}, {"seq": 8}, mode, "cpu")
 
 
-def plan(opponents, mine, theirs):
+def plan(counterparts, mine, theirs):
     sides = {CANDIDATE: mine, BASE: theirs}
     sides = {s: SimpleNamespace(catalog=Catalog({}, {i.id: i for i in infos})) for s, infos in sides.items()}
-    return GatePlan(SimpleNamespace(), sides, opponents)
+    return GatePlan(SimpleNamespace(), sides, counterparts)
 
 
-def test_both_sides_bounds_stand_beside_a_case():
+def test_a_case_has_the_stated_bounds_of_both_sides():
     near, far = info("f/a", fwd="rel rms ≤ 0.02", bwd="none"), info("f/a", fwd="rel rms ≤ 0.5")
     gate = plan({case("f/a"): case("f/a")}, [near], [far])
-    said = [f"f/a: its author's bound: rel rms ≤ {bound}" for bound in (0.02, 0.5)]
-    assert list(gate.bound_notes(case("f/a"))) == said
+    notes = [f"f/a: its author's bound: rel rms ≤ {bound}" for bound in (0.02, 0.5)]
+    assert list(gate.bound_notes(case("f/a"))) == notes
 
 
-def test_another_implementation_as_the_base_brings_its_own():
+def test_a_base_of_another_implementation_has_its_bounds():
     infos = [info("f/a"), info("f/b", fwd="recall ≥ 0.9")]
     gate = plan({case("f/a"): case("f/b")}, infos, infos)
     assert gate.bound_notes(case("f/a")) == ("f/b: its author's bound: recall ≥ 0.9",)
 
 
-def test_what_no_gate_can_decide_with_is_refused():
+def test_invalid_options_are_refused():
     assert parse_budget("2min") == 120.0
     for says, wrong in (
         ("--inconclusive maybe: write warn or fail", lambda: GateOptions(inconclusive="maybe")),
-        ("--max-pairs 3: no verdict stands on fewer than 4", lambda: GateOptions(max_pairs=3)),
+        ("--max-pairs 3: a verdict needs at least 4 pairs", lambda: GateOptions(max_pairs=3)),
         *(("--budget", lambda text=text: parse_budget(text)) for text in ("0", "-1s", "soon")),
     ):
         with pytest.raises(UsageError, match=says):
@@ -74,7 +74,7 @@ suites:
     ],
 )
 def test_margin_and_threads_are_those_of_selected_suites(tmp_path, defaults, typed, pattern, deltas, threads):
-    """One thread unless somebody says otherwise: the defaults, the command, or a suite that is selected."""
+    """One thread, unless the defaults, the command or a selected suite sets another number."""
     (tmp_path / "bench.yaml").write_text(BENCH.format(defaults=defaults))
     project = Project(tmp_path / "bench.yaml")
     options = limit_threads(GateOptions(cases=(pattern,), overrides=Overrides(settings=typed)), project)

@@ -1,4 +1,4 @@
-"""The HTML page: the document as it is, and behind each row of a case what it rests on."""
+"""HTML page of a findings document, with details of each case."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,17 +16,17 @@ from harness.core.record import Record, Timing
 from harness.core.shown_text import escape_html
 from harness.core.units import FLOPS, TEMP_BYTES, format_count, format_seconds
 from harness.findings.document import Document, FindingsTable
-from harness.findings.kept_run import KeptRun
+from harness.findings.findings_run import FindingsRun
 from harness.report import format as fmt
 from harness.report.format import exact_figure, short_label
 from harness.report.templates import fill
 
-BUNDLE = "html/dt_bundle.js"  # in itables, which is not itself imported: its script is all that is needed
-MISSING = "without sorting and filtering: pip install 'seqsweep[html]' (itables) brings them"
+BUNDLE = "html/dt_bundle.js"  # in itables, which is not imported, because only its script is needed
+MISSING = "written without sorting and filtering; to add them, pip install 'seqsweep[html]' (itables)"
 
 
 def datatables() -> str | None:
-    """The script of DataTables; None where itables is not installed."""
+    """Script of DataTables; None if itables is not installed."""
     spec = find_spec("itables")
     if spec is None or spec.origin is None:
         return None
@@ -35,9 +35,9 @@ def datatables() -> str | None:
 
 
 def script_data(bundle: str) -> str:
-    """The bundle as a script element can hold it, where `</script` and `<!--` have a meaning of their own.
+    """Escape the bundle for a script element, where `</script` and `<!--` are special.
 
-    In JavaScript's strings a backslash before either's second sign changes nothing.
+    A backslash before the second character does not change JavaScript's strings.
     """
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
@@ -46,7 +46,7 @@ VERDICTS = {True: "passed", False: "failed", None: "a property"}
 
 
 def replicate_lines(record: Record) -> list[str]:
-    """The outcome of one process, its verdicts, and how it was timed, in lines."""
+    """Lines on one process: outcome, contract, checks and timing."""
     lines = [f"{record.status}: {record.reason}"] if record.reason else []
     judged, timing = record.correctness, record.timing
     if judged is not None:
@@ -57,44 +57,44 @@ def replicate_lines(record: Record) -> list[str]:
         for check in record.checks
     ]
     if timing is not None:
-        taken = f"{timing.inner} calls a reading, ended by {timing.stopped}, {timing.discarded} discarded"
+        taken = f"{timing.inner} calls per sample, ended by {timing.stopped}, {timing.discarded} discarded"
         lines += [f"{timing.method}, inputs {timing.cache}, {taken}", *timing.warnings]
     return lines
 
 
-def ratios_beside(panel: SuiteResults, row: CaseResult) -> Iterator[Mapping[str, str]]:
-    """The ratios of a case to every other implementation at its length, from the rounds that both have."""
+def case_ratios(panel: SuiteResults, row: CaseResult) -> Iterator[Mapping[str, str]]:
+    """Ratios of a case to every other implementation at its length, from the rounds that both have."""
     for other in panel.cases:
         if other.seq != row.seq or other.label == row.label:
             continue
         found = ratio(row.records, other.records)
         if found.value is not None:
             kind = same_kind(row.records, other.records, target=HOST)
-            reading = f"{read_interval(found)}{f', the same {kind}' if kind else ''}"
+            meaning = f"{read_interval(found)}{f', the same {kind}' if kind else ''}"
             text = fmt.speedup(found.value, found.low, found.high)
-            yield {"label": other.label, "value": f"{found.value:.6g}", "text": text, "reading": reading}
+            yield {"label": other.label, "value": f"{found.value:.6g}", "text": text, "meaning": meaning}
 
 
-def origin_lines(run: KeptRun, record: Record) -> list[str]:
-    """Where a record was measured and of which code, with the stored facts of the machine and its state."""
+def origin_lines(run: FindingsRun, record: Record) -> list[str]:
+    """Lines on a record's origin: run, code, machine, and the machine's state."""
     machine = (run.info.get("fingerprints") or {}).get(record.fingerprint) or {}
     known = {**machine, **run.environments.get(record.environment or "", {})}
     hashes = {name: getattr(record, name) for name in ("source", "fingerprint", "environment")}
     return [
-        f"run {record.run}, started {record.started}, {record.wall_s:.1f} s in all",
+        f"run {record.run}, started {record.started}, {record.wall_s:.1f} s in total",
         *(f"{name}: {value or 'unknown'}" for name, value in hashes.items()),
         *(f"{name}: {_plain(value)}" for name, value in known.items()),
     ]
 
 
 def _plain(value: object) -> str:
-    """A fact of a machine, one that holds others in a line."""
+    """Fact of a machine as text; nested facts are in one line."""
     inner = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
     return ", ".join(f"{name} {_plain(part)}" for name, part in inner.items()) or str(value)
 
 
 FOLDER = Path(__file__).parent
-# Column → the key that its cells are sorted by, where that is not their text.
+# Sort keys by column, for columns that are not sorted by their text.
 SORT_KEYS: Mapping[str, Callable[[CaseResult], float | None]] = {
     "seq": lambda row: row.seq,
     "time": lambda row: row.time.value,
@@ -103,32 +103,32 @@ SORT_KEYS: Mapping[str, Callable[[CaseResult], float | None]] = {
     "temp": lambda row: row.static.temp_bytes if row.static else None,
 }
 _REFERENCE = re.compile(r'(url\(#|href="#)([^)"]+)')
-WIDTH, HEIGHT, ROOM = 600, 48, 6  # of the strip, in its own units; the room at its edges
-LEGEND = "the first on top; line: the median, band: its 95 % interval"
+WIDTH, HEIGHT, ROOM = 600, 48, 6  # of the strip, in SVG units; margin at its edges
+LEGEND = "first sample on top; line: median; band: its 95 % interval"
 
 
 @dataclass(frozen=True)
 class BackedCase:
-    """A case with the panel and the run that it is of."""
+    """A case with its panel and its run."""
 
-    run: KeptRun
+    run: FindingsRun
     panel: SuiteResults
     row: CaseResult
 
 
-def to_html(document: Document, runs: Sequence[KeptRun], title: str, bundle: str | None) -> str:
-    """The page of a document on these runs. `bundle` is the script that sorts, if there is any."""
+def to_html(document: Document, runs: Sequence[FindingsRun], title: str, bundle: str | None) -> str:
+    """Format a document on these runs as HTML. `bundle` is the script that sorts, or None."""
     cases = [BackedCase(run, panel, row) for run in runs for panel in run.panels for row in panel.cases]
     named = {case.run.name_records(case.row.records): case for case in cases}
     backed = {name: case for name, case in named.items() if name}
     shown: set[str] = set()
 
     def cases_of(table: FindingsTable) -> dict[str, BackedCase]:
-        """The cases in a table's rows, by what names their records in the last column."""
+        """Cases in a table's rows, by the record hashes in the last column."""
         return {row[-1].text: backed[row[-1].text] for row in table.rows if row[-1].text in backed}
 
     def first_shown(names: Sequence[str]) -> list[str]:
-        """The names that are not in the page yet: a case of two suites is in the table of each."""
+        """Names that are not in the page yet, because a case of two suites is in two tables."""
         fresh = [name for name in names if name not in shown]
         shown.update(fresh)
         return fresh
@@ -150,7 +150,7 @@ def to_html(document: Document, runs: Sequence[KeptRun], title: str, bundle: str
         inline_svg=inline_svg,
         sample_strip=sample_strip,
         origin_lines=origin_lines,
-        ratios_beside=ratios_beside,
+        case_ratios=case_ratios,
         replicate_lines=replicate_lines,
         exact_figure=exact_figure,
         format_count=format_count,
@@ -165,17 +165,17 @@ def _anchor(records: str) -> str:
 
 
 def _sort_key(column: str, row: CaseResult) -> str | None:
-    """The sort key of a cell, empty where it has no value; None for a column sorted by its text."""
+    """Sort key of a cell, empty without a value; None for a column sorted by its text."""
     if column not in SORT_KEYS:
         return None
     value = SORT_KEYS[column](row)
     return "" if value is None else f"{value:.9g}"
 
 
-def inline_svg(svg: bytes, says: str, prefix: str) -> str:
-    """The `<svg>` element alone, with `says` as its text for screen readers.
+def inline_svg(svg: bytes, label: str, prefix: str) -> str:
+    """Only the `<svg>` element, with `label` for screen readers.
 
-    Of its ids only those that it refers to stay, and begin with `prefix`: a page has several charts.
+    Ids that it uses get the prefix, because a page has several charts. Other ids are removed.
     """
     text = svg.decode()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
@@ -185,13 +185,13 @@ def inline_svg(svg: bytes, says: str, prefix: str) -> str:
         return f' id="{prefix}{match[1]}"' if match[1] in used else ""
 
     text = _REFERENCE.sub(rf"\g<1>{prefix}\g<2>", re.sub(r' id="([^"]+)"', rename, text))
-    return text.replace("<svg ", f'<svg role="img" aria-label="{escape_html(says)}" ', 1)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{escape_html(label)}" ', 1)
 
 
 def sample_strip(timing: Timing) -> str:
-    """A strip plot as SVG: a dot per reading, by its time from left to right, in order from top to bottom.
+    """Strip plot as SVG: a dot per sample, by its time from left to right, in order from top to bottom.
 
-    It holds nothing but numbers, so nothing is escaped.
+    It contains only numbers, so nothing is escaped.
     """
     low, high = min(timing.samples_s), max(timing.samples_s)
     steps = max(len(timing.samples_s) - 1, 1)
@@ -208,9 +208,9 @@ def sample_strip(timing: Timing) -> str:
         band = f'<rect x="{left:.1f}" y="0" width="{width:.1f}" height="{HEIGHT}"></rect>'
     median = f'<path class="median" d="M{across(timing.median_s):.1f} 0v{HEIGHT}"></path>'
     span = f"{format_seconds(low)} to {format_seconds(high)}"
-    says = f"{len(timing.samples_s)} readings in {len(set(timing.round))} rounds, {span}"
-    head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{says}">'
+    label = f"{len(timing.samples_s)} samples in {len(set(timing.round))} rounds, {span}"
+    head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
     return (
         f'<figure class="strip">{head}{band}{median}<path class="dots" d="{dots}"></path></svg>'
-        f"<figcaption>{says}; {LEGEND}</figcaption></figure>"
+        f"<figcaption>{label}; {LEGEND}</figcaption></figure>"
     )

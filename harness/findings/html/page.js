@@ -1,4 +1,4 @@
-// Tables that can be sorted and filtered, and a choice of what their cases are compared with.
+// Sorts and filters tables, and compares their cases with a chosen implementation.
 const bundle = document.getElementById("datatables").textContent;
 let Table = null;
 if (bundle) {
@@ -7,7 +7,7 @@ if (bundle) {
   URL.revokeObjectURL(url);
 }
 
-const beside = (row, label) => {
+const ratioRow = (row, label) => {
   const link = row.querySelector("a[href^='#case-']");
   const details = link && document.getElementById(link.hash.slice(1));
   return details && [...details.querySelectorAll("tr[data-with]")].find((found) => found.dataset.with === label);
@@ -15,8 +15,8 @@ const beside = (row, label) => {
 
 const compare = (table, sorted, label) => {
   for (const row of table.tBodies[0].rows) {
-    const found = label && beside(row, label);
-    const cells = [...row.querySelectorAll(".beside")];
+    const found = label && ratioRow(row, label);
+    const cells = [...row.querySelectorAll(".comparison")];
     cells[0].textContent = found ? found.cells[1].textContent : "";
     cells[1].textContent = found ? found.cells[2].textContent : "";
     cells[0].dataset.order = found ? found.dataset.order : "";
@@ -32,7 +32,7 @@ for (const table of document.querySelectorAll("table.cases")) {
   const choice = box.querySelector("select");
   const show = () => {
     table.classList.toggle("compared", choice.value !== "");
-    // Rows that a filter hides are out of the document: all of them come back to be compared.
+    // Rows hidden by a filter are not in the document, so all rows are restored first.
     if (sorted) sorted.search("").draw();
     compare(table, sorted, choice.value);
   };

@@ -1,1 +1,1 @@
-"""What a gate says of its outcome: the words, a table and an explanation. They decide nothing."""
+"""Reports of a gate's outcome: sentences, tables and explanations."""

@@ -1,4 +1,4 @@
-"""Table of a gate on a terminal: what was compared, a row per case, and the verdict as the last line."""
+"""Terminal output of a gate: what was compared, a row per case, then the verdict."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,19 +28,19 @@ _TIME_COLUMNS = (
     Column("98 %", rank=3, right=False),
     Column("pairs", rank=4),
 )
-BOUNDS = "98 %: between two one-sided bounds of 99 % each, over pairs of processes."
+BOUNDS = "98 %: interval between two one-sided 99 % bounds, over pairs of processes."
 _REASON_COLUMN = (Column("reason", rank=1, right=False, folds=True),)
 _RATIOS = {"ratio": "effect", "ratio_low": "low", "ratio_high": "high"}
 
 
 def print_gate(console: Console, outcome: GateOutcome) -> None:
-    """Print the whole outcome, or only the sentence on a side that does not load."""
+    """Print the whole outcome, or only the error of a side that does not load."""
     if outcome.broken:
         console.print(Text(wording.conclusion(outcome), style="bold red"), soft_wrap=True)
         return
     console.print(Text(wording.comparison(outcome), style="bold"))
-    for promise in wording.promises(outcome):
-        console.print(Text(promise, style="dim"))
+    for line in wording.delta_lines(outcome):
+        console.print(Text(line, style="dim"))
     console.print()
     print_tables(console, *gate_tables(outcome))
     for line in filter(None, [wording.same_code_line(outcome), *wording.left_out_lines(outcome)]):
@@ -63,7 +63,7 @@ def print_static_changes(console: Console, outcome: GateOutcome) -> None:
 
 
 def gate_tables(outcome: GateOutcome) -> list[TableData]:
-    """A table per family of what was measured."""
+    """Tables of the measured cases, one per family."""
     verdicts = {case.case: case for case in outcome.cases if not case.same_code}
     families = by_family([name_of(case) for case in verdicts])
     static = outcome.kind == STATIC
@@ -83,7 +83,7 @@ def gate_tables(outcome: GateOutcome) -> list[TableData]:
 def _row(
     name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], *, static: bool
 ) -> tuple[Cell, ...]:
-    """The cells of a case. Static gates have a column for reasons; timed ones put them below verdicts."""
+    """Cells of a case. Static gates have a column for reasons; timed gates show them as footnotes."""
     case = verdicts[name.case]
     name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(name.length))
     reason = None if case.verdict == UNCHANGED else case.reason
@@ -96,7 +96,7 @@ def _row(
 
 
 def gate_data(outcome: GateOutcome) -> dict[str, Any]:
-    """The outcome for --json: as stored, with the ratio beside each logarithm."""
+    """The outcome for --json: as stored, with a ratio for each logarithm."""
     data = outcome.to_json()
     cases = [{**case, **{name: _ratio(case[of]) for name, of in _RATIOS.items()}} for case in data["cases"]]
     return {**data, "cases": cases}
@@ -116,13 +116,13 @@ _PAIRS = (
 
 
 def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidence) -> None:
-    """The claim first, then its evidence: the pairs."""
+    """Print the verdict, the statistics behind it, and the pairs."""
     title = Text(case.case, style="bold").append(": ", style="not bold")
     console.print(
         title.append(wording.in_words(case.verdict), style=PRESENTATIONS[case.verdict].style), soft_wrap=True
     )
     console.print(Text(case.reason))
-    for line in claim(evidence):
+    for line in statistics_lines(evidence):
         console.print(Text(line))
     console.print()
     print_tables(console, pairs_table(evidence))
@@ -130,32 +130,32 @@ def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidenc
         console.print(Text(f"! {note}", style="dim"))
 
 
-def claim(evidence: CaseEvidence) -> list[str]:
-    """The claim in sentences: the mean, its bounds, and the thresholds that they are compared with."""
+def statistics_lines(evidence: CaseEvidence) -> list[str]:
+    """Lines with the mean, its bounds, and the thresholds that they are compared with."""
     if not evidence.first:
-        return ["nothing was timed, so there is no effect to explain"]
+        return ["this case was not timed"]
     margin = evidence.margin
     slower, faster, excluded = map(wording.percent, (margin.least, -margin.least, margin.excluded))
     thresholds = (
-        f"regressed needs a lower bound above {slower}, improved an upper one below {faster}, "
-        f"unchanged one below {excluded}"
+        f"regressed if the lower bound is above {slower}, improved if the upper bound is below {faster}, "
+        f"unchanged if the upper bound is below {excluded}"
     )
-    kinds = (("first pairs", evidence.first), ("confirmation, fresh pairs", evidence.fresh))
+    kinds = (("first pairs", evidence.first), ("fresh pairs, to confirm", evidence.fresh))
     return [*(f"{kind}: {_bounds(judge(effects, margin))}" for kind, effects in kinds if effects), thresholds]
 
 
 def _bounds(decision: Decision) -> str:
     mean = "" if decision.effect is None else f"mean {wording.percent(decision.effect)}"
     if decision.low is None or decision.high is None:
-        return f"{mean}, pairs: {decision.pairs}; bounds need at least {PROCESSES}"
+        return f"{mean} over {decision.pairs} pairs; bounds need at least {PROCESSES}"
     low, high = wording.percent(decision.low), wording.percent(decision.high)
-    return f"{mean}, pairs: {decision.pairs}; at least {low}, at most {high} (99 % each)"
+    return f"{mean} over {decision.pairs} pairs; at least {low}, at most {high} (99 % each)"
 
 
 def pairs_table(evidence: CaseEvidence) -> TableData:
-    """A row per pair: the first ones, then the fresh ones of the confirmation."""
+    """Table of the pairs: the first pairs, then the fresh pairs of the confirmation."""
     kinds = ["first"] * len(evidence.first) + ["fresh"] * len(evidence.fresh)
-    # One pair more may have been timed after an advisory case had its verdict
+    # One more pair may have been timed after an advisory case had its verdict
     pairs = zip(kinds, (*evidence.first, *evidence.fresh), evidence.levels_s, strict=False)
     rows = (
         (str(number), kind, wording.percent(effect), *map(format_seconds, levels_s))

@@ -1,4 +1,4 @@
-"""The words of a gate: names of cases, sentences, and how each verdict is shown."""
+"""Wording of a gate: names of cases, sentences, and the presentation of each verdict."""
 
 import math
 import shlex
@@ -31,9 +31,9 @@ from harness.report.format import first_few, short_label
 
 @dataclass(frozen=True)
 class Name:
-    """The parts of a case id. `where` has the workload but for its length, the mode and the device.
+    """Parts of a case id. `where` has the workload without its length, the mode and the device.
 
-    Each entry of `where` is (name, text). An id of another form is its own label, without parts.
+    Each entry of `where` is (name, text). An id of another form is only a label, without parts.
     """
 
     case: str
@@ -55,7 +55,7 @@ class Name:
 
     @property
     def short(self) -> str:
-        """`mask/scatter at 16Ki`: enough for a title, beside which the id stands in full."""
+        """`mask/scatter at 16Ki`, for titles; the full id is printed next to it."""
         return self.label if self.seq is None else f"{self.label} at {format_count(self.seq)}"
 
 
@@ -103,8 +103,8 @@ def _varies(field: str, value: str, names: Sequence[Name]) -> bool:
 ABSENT = "–"
 
 _EQUAL_SIDES = (
-    "both sides are the same code, so regressed or improved means that this machine or the gate cannot be "
-    "trusted"
+    "both sides are the same code, so regressed or improved means that the gate cannot be trusted on this "
+    "machine"
 )
 
 
@@ -127,7 +127,7 @@ def share(value: float) -> str:
 
 
 def change(case: CaseVerdict) -> str:
-    """`+5.1 %`; from a factor of two on `945× slower`."""
+    """`+5.1 %`; `945× slower` from a factor of two."""
     if case.effect is None:
         return ABSENT
     if abs(case.effect) < GROSS:
@@ -142,39 +142,39 @@ def interval(case: CaseVerdict) -> str:
 
 
 def measured(case: CaseVerdict) -> str:
-    """`+5.1 % [+3.2 %, +7.0 %]`; empty where nothing was timed."""
+    """`+5.1 % [+3.2 %, +7.0 %]`; empty if nothing was timed."""
     return "" if case.effect is None else f"{change(case)} {interval(case)}"
 
 
 def reason_and_notes(case: CaseVerdict) -> str:
-    """The reason and the notes, a line each."""
+    """The reason and the notes, one per line."""
     return "\n".join([case.reason, *case.notes])
 
 
 def comparison(outcome: GateOutcome) -> str:
-    """The two sides: what was compared with what."""
+    """Description of the two sides."""
     if outcome.self_check:
         return "self-check: the working tree against itself"
     what = "static figures of the working tree" if outcome.kind == STATIC else "working tree"
     return f"{what} against {outcome.base}"
 
 
-def promises(outcome: GateOutcome) -> list[str]:
-    """What each Δ means; one line where all suites share it."""
+def delta_lines(outcome: GateOutcome) -> list[str]:
+    """Meaning of each Δ; one line if all suites share it."""
     if outcome.self_check:
         return [_EQUAL_SIDES]
     if outcome.kind == STATIC:
-        return ["the compiler's figures are exact: regressed means that one of them grew"]
+        return ["the compiler's figures are exact: regressed means that a figure grew"]
     suites = grouped(outcome.slowdown, outcome.slowdown.__getitem__)
     return [
-        f"{', '.join(names) + ': ' if len(suites) > 1 else ''}a slowdown of {share(slowdown)} is promised "
-        f"to be caught; regressed means more than {share(slowdown / 2)} slower, confirmed on fresh pairs"
+        f"{', '.join(names) + ': ' if len(suites) > 1 else ''}designed to catch a slowdown of "
+        f"{share(slowdown)}; regressed means more than {share(slowdown / 2)} slower, confirmed on fresh pairs"
         for slowdown, names in suites.items()
     ]
 
 
 def counts(cases: Sequence[CaseVerdict]) -> str:
-    """`1 regressed, 9 unchanged`, the gravest verdict first."""
+    """`1 regressed, 9 unchanged`, the worst verdict first."""
     tally = Counter(case.verdict for case in cases)
     return ", ".join(f"{tally[verdict]} {in_words(verdict)}" for verdict in WEIGHT if tally[verdict])
 
@@ -185,21 +185,21 @@ def conclusion(outcome: GateOutcome) -> str:
         return outcome.broken
     code = f"exit code {outcome.exit_code}"
     if not outcome.cases:
-        return f"no case was compared, so nothing is said ({code})"
+        return f"not enough evidence: no case was compared ({code})"
     tally = counts(outcome.cases)
     if outcome.self_check:
         differ = any(case.verdict in {REGRESSED, IMPROVED} for case in outcome.cases)
-        end = "failed" if differ else "left open" if outcome.exit_code else "passed"
+        end = "failed" if differ else "undecided" if outcome.exit_code else "passed"
         return f"self-check {end}: {tally} ({code})"
     if all(case.verdict == NEW for case in outcome.cases):
         return f"nothing was compared: {tally} ({code})"
     if outcome.verdict == NOT_ENOUGH and outcome.inconclusive == WARN:
-        code += ", since --inconclusive warn"
+        code += " because of --inconclusive warn"
     return f"{in_words(outcome.verdict)}: {tally} ({code})"
 
 
 def next_steps(outcome: GateOutcome) -> list[str]:
-    """What to type next: a line for each kind of verdict that needs action, the gravest first."""
+    """Commands to run next: a line for each verdict that needs action, the worst first."""
     steps: list[str] = []
     for verdict in WEIGHT:
         if cases := [case for case in outcome.cases if case.verdict == verdict]:
@@ -207,7 +207,7 @@ def next_steps(outcome: GateOutcome) -> list[str]:
             if outcome.self_check and verdict in {REGRESSED, IMPROVED}:
                 step = NOT_TRUSTED
             elif outcome.kind == STATIC and verdict == REGRESSED:
-                step = MEANT
+                step = ACCEPTABLE
             labels = dict.fromkeys(name_of(case.case).label for case in cases)
             worst = max(cases, key=lambda case: case.effect or 0.0)
             steps.append(step.format(labels=shlex.join(labels), worst=shlex.quote(worst.case)))
@@ -215,31 +215,31 @@ def next_steps(outcome: GateOutcome) -> list[str]:
 
 
 def left_out_lines(outcome: GateOutcome) -> list[str]:
-    """A line per reason: how many cases, which, and why."""
+    """Lines on cases that were left out, one per reason."""
     lines: list[str] = []
     for reason, cases in grouped(outcome.left_out, outcome.left_out.__getitem__).items():
         which = "; ".join(first_few([name_of(case).short for case in cases], 4))
-        lines.append(f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({which}): {reason}")
+        lines.append(f"left out: {len(cases)} case{'s' if len(cases) > 1 else ''} ({which}): {reason}")
     return lines
 
 
 def same_code_line(outcome: GateOutcome) -> str:
-    """The cases that needed no measuring, in a line; empty where there are none."""
+    """Line on the cases that were not measured because of the same code; empty if there are none."""
     count = sum(case.same_code for case in outcome.cases)
-    said = f"same code on both sides, so unchanged and not measured: {count} cases (--all measures them)"
-    return said if count else ""
+    line = f"not measured, because both sides have the same code: {count} (--all measures them)"
+    return line if count else ""
 
 
 LEVELS = ("error", "warning", "notice")
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
-NOT_TRUSTED = "not to be trusted: seqsweep doctor  says what disturbs this machine"
-MEANT = "regressed: if it is meant, accept it in bench.yaml with a reason (accept:)"
+NOT_TRUSTED = "self-check failed: run seqsweep doctor to find what disturbs this machine"
+ACCEPTABLE = "regressed: if intended, accept it in bench.yaml with a reason (accept:)"
 
 
 class Presentation(NamedTuple):
-    """How a verdict is shown, and what to type next.
+    """Presentation of a verdict, and the command to run next.
 
-    `level` is None for a verdict that needs no attention, `result` for a test that passed.
+    `level` is None for a verdict that needs no attention; `result` is None for a test that passed.
     """
 
     style: str
@@ -249,21 +249,21 @@ class Presentation(NamedTuple):
 
 
 PRESENTATIONS = {
-    INCORRECT: Presentation("bold red", "error", ERROR, "incorrect: seqsweep check {labels}"),
+    INCORRECT: Presentation("bold red", "error", ERROR, "incorrect: run seqsweep check {labels}"),
     INVALID: Presentation(
         *("bold red", "error", ERROR),
-        "invalid: the reasons say what to mend; then the same gate again",
+        "invalid: fix what the reasons name, then run this gate again",
     ),
     REGRESSED: Presentation(
-        *("bold red", "error", FAILURE), "regressed: seqsweep gate --last --explain {worst}"
+        *("bold red", "error", FAILURE), "regressed: run seqsweep gate --last --explain {worst}"
     ),
     VANISHED: Presentation(
         *("yellow", "error", FAILURE),
-        "vanished: bring it back, or name the cases that stay with --cases if it is meant to go",
+        "vanished: restore it or, if its removal is intended, exclude it with --cases",
     ),
-    NOT_ENOUGH: Presentation(  # with --inconclusive warn skipped
+    NOT_ENOUGH: Presentation(  # skipped with --inconclusive warn
         *("yellow", "warning", FAILURE),
-        "not enough evidence: more pairs (--max-pairs 24, --budget 600s), or fewer cases (--cases GLOB)",
+        "not enough evidence: allow more pairs (--max-pairs 24 --budget 600s) or fewer cases (--cases GLOB)",
     ),
     IMPROVED: Presentation("green", "notice", None),
     NEW: Presentation("cyan", None, SKIPPED),

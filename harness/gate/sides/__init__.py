@@ -1,5 +1,5 @@
-"""The two sides of a gate: which commit the base is, where its code lies, which cases correspond.
+"""The two sides of a gate: the base's commit, its worktrees, and the matching of cases.
 
-Git runs in a clean environment; worktrees lie in a temporary folder that is removed afterwards. Nothing
-here compiles or measures.
+Git runs in a clean environment. Worktrees are in a temporary folder that is removed afterwards. Nothing here
+compiles or measures.
 """

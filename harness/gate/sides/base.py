@@ -1,4 +1,4 @@
-"""The base of a gate: resolves `--against`, and has its code ready while the gate runs."""
+"""Base of a gate: resolves `--against`, and provides its code while the gate runs."""
 
 import os
 import re
@@ -16,30 +16,30 @@ from harness.core.errors import SideError, UsageError, nearest
 from harness.core.paths import ENTRY, PROJECT
 from harness.gate.sides.git import check_out, commit_of, default_commit, path_in_worktree, toplevel
 from harness.gate.sides.matching import counterpart_by_name
-from harness.gate.sides.side import Side, holds, import_root
+from harness.gate.sides.side import Side, contains_module, import_root
 
 
 @dataclass(frozen=True)
 class BaseImports:
     """Import path of the base's processes. `catalog` is the candidate's; `trees` maps repository to worktree.
 
-    This harness drives both sides, and may lie in the same folder as what it measures. So a folder of
-    links goes in front of the import path: `harness` and `seqsweep` are the running ones, `impls` and the
-    plugins' packages are those of the worktrees. Other folders of the candidate's import path that lie in a
-    repository with a worktree (a plugin's neighbours) are taken from the worktree too.
+    This harness runs both sides, and may be in the same folder as what it measures. So the import path starts
+    with a folder of links: `harness` and `seqsweep` are the running ones, and `impls` and the plugins'
+    packages are those of the worktrees. Other folders of the candidate's import path that are in a repository
+    with a worktree are taken from the worktree too.
     """
 
     catalog: Catalog
     trees: Mapping[Path, Path]
 
     def path(self, scratch: Path) -> tuple[str, ...]:
-        """The folders in front of the base's import path, made below `scratch`."""
+        """Folders at the start of the base's import path, created below `scratch`."""
         places = (path_in_worktree(Path(entry or "."), self.trees) for entry in _import_path())
         neighbours = (str(place) for place in places if place and place.is_dir())
         return tuple(dict.fromkeys([*link(scratch, self.packages()), *neighbours]))
 
     def packages(self) -> dict[str, Path]:
-        """The entries of the folder of links: each top-level package or module, where the base has it."""
+        """Entries of the folder of links: each top-level package or module that the base has."""
         places = {"impls": PROJECT / "impls"}
         for module, root in self._roots().items():
             place = _top(root, module)
@@ -56,7 +56,7 @@ class BaseImports:
         return tuple(self._source(source) for source in sources if source not in absent)
 
     def absent_sources(self, sources: Sequence[str] = ()) -> tuple[str, ...]:
-        """Of `sources` and of all registering modules, those that the base's commit lacks."""
+        """Those of `sources` and of all registering modules that the base's commit lacks."""
         roots = self._roots()
         absent: list[str] = []
         for source in dict.fromkeys([*sources, *(module for module, _ in self._sources())]):
@@ -65,7 +65,7 @@ class BaseImports:
                 missing = file and not file.is_file()
             else:
                 root = self._at_base(roots[source]) if source in roots else None
-                missing = root and not holds(root, source)
+                missing = root and not contains_module(root, source)
             if missing:
                 absent.append(source)
         return tuple(absent)
@@ -83,9 +83,9 @@ class BaseImports:
         return str((self._at_base(Path(source)) if source.endswith(".py") else None) or source)
 
     def _at_base(self, place: Path) -> Path | None:
-        """As :func:`path_in_worktree`, but None for a file that git ignores, which both sides share.
+        """The path in the worktree; None for a file that git ignores, which both sides share.
 
-        A virtual environment inside the repository has such files.
+        Files of a virtual environment inside the repository are ignored, for example.
         """
         at_base = path_in_worktree(place, self.trees)
         if at_base is None or at_base.exists() or toplevel(place) in self.trees:
@@ -110,12 +110,12 @@ class BaseImports:
 
 
 def link(scratch: Path, packages: Mapping[str, Path]) -> tuple[str]:
-    """A folder below `scratch` from which exactly these packages are imported."""
+    """Create a folder below `scratch` from which exactly these packages are imported."""
     folder = scratch.resolve() / "path"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name, place in packages.items():
-        if name == "impls" and not place.exists():  # an empty package keeps the candidate's from being found
+        if name == "impls" and not place.exists():  # an empty package hides the candidate's
             (folder / name).mkdir()
             (folder / name / "__init__.py").touch()
         else:
@@ -136,7 +136,7 @@ def _import_path() -> list[str]:
 
 @dataclass(frozen=True)
 class Base:
-    """A base that is ready to run. `config` is its bench.yaml, if any."""
+    """A base that is ready to run. `config` is its bench.yaml, or None."""
 
     side: Side
     config: Path | None
@@ -152,11 +152,11 @@ def base_of(
     *,
     wanted: Collection[str],
 ) -> Generator[Base]:
-    """The base that `--against` names; None: the default commit of every repository.
+    """The base that `--against` names, or the default commit of every repository for None.
 
-    Only repositories that hold one of the `wanted` implementations are checked out, below `scratch`;
-    the rest of the code is the candidate's on both sides. UsageError for what does not exist,
-    SideError when the base does not load or loads from elsewhere.
+    Only repositories with one of the `wanted` implementations are checked out, below `scratch`; the rest of
+    the code is the candidate's on both sides. UsageError for a base that does not exist, SideError if it does
+    not load or loads from another place.
     """
     if against is not None and not re.fullmatch(r"(git|impl|py):.+", against):
         raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER')
@@ -189,13 +189,13 @@ def _committed_side(
         name, file = misplaced
         raise SideError(
             f"{name} of the base, {description}, loads from {file} instead of its worktree; "
-            "uninstall what puts that file first on the import path"
+            "uninstall the package that puts this file first on the import path"
         )
     return side
 
 
 def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratch: Path) -> Side:
-    """The side of `py:INTERPRETER`: the candidate's files under another interpreter."""
+    """The base for `py:INTERPRETER`: the candidate's files with another interpreter."""
     interpreter, description = find_interpreter(text, f"--against py:{text}"), f"py:{text}"
     path = link(scratch, BaseImports(candidate.catalog, {}).packages())
     catalog = _read_catalog(description, path, plugins, interpreter)
@@ -210,14 +210,14 @@ def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratc
 
 
 def find_interpreter(text: str, flag: str) -> str:
-    """The executable of a path, a command or a virtual environment's folder. UsageError if there is none.
+    """Executable of a path, a command or a virtual environment's folder. UsageError if there is none.
 
-    Links are not resolved: Python finds its virtual environment by the link `bin/python` inside it.
+    Links are not resolved, because Python finds its virtual environment by the link `bin/python` in it.
     """
     place = Path(text).expanduser()
     program = shutil.which(str(place / "bin" / "python" if place.is_dir() else place))
     if program is None:
-        raise UsageError(f"{flag}: no such interpreter; name one, or the folder of an environment")
+        raise UsageError(f"{flag}: interpreter not found; name another, or an environment's folder")
     return os.path.abspath(program)  # noqa: PTH100 - pathlib's keeps ..
 
 
@@ -228,7 +228,7 @@ def _implementation_side(label: str, candidate: Side, wanted: Collection[str]) -
         known = [info.name for family in families for info in candidate.catalog.of_family(family)]
         name = split_label(label)[0]
         raise UsageError(
-            f'--against impl:{label}: no implementation "{name}" of {" or ".join(families)}'
+            f'--against impl:{label}: no implementation "{name}" of family {" or ".join(families)}'
             f"{nearest(name.rpartition('/')[2], known)}"
         )
     return replace(candidate, name="base", description=f"impl:{label}", implementation=label)
@@ -248,16 +248,16 @@ def _read_catalog(
 
 
 def chosen_commits(catalog: Catalog, wanted: Collection[str], ref: str | None) -> tuple[dict[Path, str], str]:
-    """(commit by repository, for those that hold a wanted implementation; description of the commits).
+    """(commits by repository, for repositories with a wanted implementation; description of the commits).
 
-    UsageError when there is none, when one of them does not know `ref`, or when there is no default.
+    UsageError if there is no repository, if one of them does not have `ref`, or if there is no default.
     """
     files = sorted({catalog.implementations[name].file for name in wanted})
     repositories = sorted({top for file in files if (top := toplevel(Path(file)))})
     if not repositories:
-        problem = "there is no git here" if shutil.which("git") is None else "no git repository holds them"
+        problem = "git is not installed" if shutil.which("git") is None else "they are in no git repository"
         raise UsageError(
-            f"the base of {', '.join(files[:3])} cannot be known, because {problem}; "
+            f"no base for {', '.join(files[:3])}: {problem}; "
             "commit them to one, or use --against impl:NAME or py:INTERPRETER"
         )
     chosen = [

@@ -1,6 +1,6 @@
-"""Git in a gate: which repository holds a file, which commit is the base, and worktrees of commits.
+"""Git commands of a gate: find a file's repository and the base commit, and check out worktrees.
 
-They use this disk alone: git runs no hooks, uses no network and asks for no password.
+They use only the local disk: git runs no hooks, uses no network and asks for no password.
 """
 
 import os
@@ -16,7 +16,7 @@ from harness.core.errors import MachineError, UsageError
 
 SECONDS = 60.0
 MAIN = "refs/remotes/origin/main"
-MASTER = "refs/remotes/origin/master"  # where there is no main
+MASTER = "refs/remotes/origin/master"  # if there is no main
 
 # Git sets these for its hooks; inherited, they would redirect our commands to the hook's repository.
 OF_A_HOOK = re.compile("GIT_(?!CONFIG|CEILING|DISCOVERY)")
@@ -29,7 +29,7 @@ QUIET = {
 
 
 def git(folder: Path, *words: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
-    """Run git in a folder. MachineError when it cannot be run, or takes too long."""
+    """Run git in a folder. MachineError if it cannot be run, or takes too long."""
     environment = {name: value for name, value in os.environ.items() if not OF_A_HOOK.match(name)}
     try:
         return subprocess.run(
@@ -43,15 +43,15 @@ def git(folder: Path, *words: str, seconds: float = SECONDS) -> subprocess.Compl
             check=False,
         )
     except OSError as error:
-        raise MachineError(f"git cannot be run ({error.strerror}); install it") from None
+        raise MachineError(f"git cannot be started ({error.strerror}); install it") from None
     except subprocess.TimeoutExpired:
         raise MachineError(f"git {words[0]} in {folder} took more than {seconds:g} s; try again") from None
 
 
 def toplevel(path: Path) -> Path | None:
-    """The repository that holds a file or a folder; None where no repository does, or git is missing.
+    """The repository of a file or a folder; None if it has none, or if git is missing.
 
-    None too for a file that the repository ignores, such as one in a virtual environment inside it.
+    Also None for a file that the repository ignores, for example in a virtual environment.
     """
     place = path.resolve()
     folder = place if place.is_dir() else place.parent
@@ -60,8 +60,8 @@ def toplevel(path: Path) -> Path | None:
     answer = git(folder, "rev-parse", "--show-toplevel")
     if "dubious ownership" in answer.stderr:
         raise MachineError(
-            f"git refuses the repository around {folder}, which another user owns; "
-            "run git config --global --add safe.directory with its folder"
+            f"git refuses the repository of {folder}, because another user owns it; "
+            "run git config --global --add safe.directory with the repository's folder"
         )
     if answer.returncode or not answer.stdout:
         return None
@@ -71,44 +71,42 @@ def toplevel(path: Path) -> Path | None:
 
 
 def commit_of(repo: Path, ref: str) -> str:
-    """The commit that a ref names. UsageError where the repository has no such ref."""
+    """The commit that a ref names. UsageError if the repository does not have this ref."""
     commit = _commit(repo, ref)
     if commit is None:
         fetch = shlex.join(["git", "-C", str(repo), "fetch", "origin", ref])
-        raise UsageError(
-            f'{repo} knows no commit "{ref}"; correct the name, or run {fetch} and name its FETCH_HEAD'
-        )
+        raise UsageError(f'{repo} has no commit "{ref}"; correct the name, or run {fetch} and use FETCH_HEAD')
     return commit
 
 
 def default_commit(repo: Path) -> tuple[str, str]:
-    """(the default base commit, how it was chosen). UsageError where the clone lacks what decides it.
+    """(the default base commit, how it was chosen). UsageError if the clone lacks the commits to choose it.
 
-    On a branch: the merge base with origin/main, or with origin/master where only that exists. On main
-    itself: HEAD if there are uncommitted changes, else its first parent.
+    On a branch: the merge base with origin/main, or with origin/master if only that exists. On main: HEAD if
+    there are uncommitted changes, else its first parent.
     """
     head = _commit(repo, "HEAD")
     ref = MAIN if _commit(repo, MAIN) or not _commit(repo, MASTER) else MASTER
     main, name = _commit(repo, ref), ref.removeprefix("refs/remotes/")
     if head is None:
-        raise UsageError(f"{repo} has no commit yet; commit, or name a base with --against impl:NAME")
+        raise UsageError(f"{repo} has no commits; commit, or name a base with --against impl:NAME")
     if main is None:
-        raise _no_history(repo, "origin/main is not known")
+        raise _no_history(repo, "origin/main does not exist")
     base = git(repo, "merge-base", head, main).stdout.strip()
     if not base:
         raise _no_history(repo, f"HEAD and {name} have no common ancestor", ref)
     if base != head:
         return base, f"merge base with {name}"
     if _has_edits(repo):
-        return head, "HEAD, without what is not committed"
+        return head, "HEAD, without uncommitted changes"
     parent = _commit(repo, f"{head}^")
     if parent is None:
-        raise _no_history(repo, f"HEAD is in {name} and its parent is not known", ref)
+        raise _no_history(repo, f"HEAD is in {name} and its parent does not exist", ref)
     return parent, f"first parent of HEAD, which is in {name}"
 
 
 def edited_files(repo: Path, tree: Path) -> list[Path]:
-    """The tracked files that differ from a worktree's commit, as places in the repository."""
+    """Tracked files that differ from a worktree's commit, as paths in the repository."""
     commit = git(tree, "rev-parse", "HEAD").stdout.strip()
     answer = git(repo, "diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", commit, "--")
     if answer.returncode:
@@ -117,19 +115,19 @@ def edited_files(repo: Path, tree: Path) -> list[Path]:
 
 
 def new_files(repo: Path) -> list[Path]:
-    """The files that are neither tracked nor ignored."""
+    """The untracked files, without ignored ones."""
     listing = git(repo, "ls-files", "--others", "--exclude-standard", "-z").stdout
     return [repo / name for name in listing.split("\0") if name]
 
 
 def _has_edits(repo: Path) -> bool:
-    """Whether the tree differs from HEAD. Of untracked files only modules count: builds leave others."""
+    """Whether the tree differs from HEAD. Untracked files count only if they are Python modules."""
     tracked = git(repo, "status", "--porcelain", "--untracked-files=no").stdout
     return bool(tracked) or any(file.suffix == ".py" for file in new_files(repo))
 
 
 def _commit(repo: Path, ref: str) -> str | None:
-    if not ref or ref.startswith("-"):  # git would read an option
+    if not ref or ref.startswith("-"):  # git would parse it as an option
         return None
     return git(repo, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").stdout.strip() or None
 
@@ -148,12 +146,12 @@ SUBMODULE = "160000"  # its file mode in `git ls-files --stage`
 
 @contextmanager
 def check_out(commits: Mapping[Path, str], scratch: Path) -> Generator[dict[Path, Path]]:
-    """A worktree below `scratch` for each repository's commit; removed at the end, also after an error.
+    """Check out a worktree below `scratch` for each repository's commit, and remove them at the end.
 
-    MachineError when one cannot be made.
+    MachineError if one cannot be created.
     """
     trees: dict[Path, Path] = {}
-    made: list[tuple[Path, Path]] = []  # repositories and their worktrees, submodules after what holds them
+    made: list[tuple[Path, Path]] = []  # repositories and worktrees; submodules after their parents
     try:
         for number, (repo, commit) in enumerate(commits.items()):
             tree = scratch.resolve() / f"{number}-{repo.name}"
@@ -174,14 +172,14 @@ def _add(repo: Path, tree: Path, commit: str) -> None:
         problem = (result.stderr.strip().splitlines() or [f"exit status {result.returncode}"])[-1]
         raise MachineError(
             f"git cannot check out {commit[:7]} of {repo} into {tree.parent} ({problem}); "
-            "free space there, and make the repository's .git writable"
+            "free disk space there, and make the repository's .git writable"
         )
 
 
 def _check_out_submodules(repo: Path, tree: Path, made: list[tuple[Path, Path]]) -> None:
-    """Check out a worktree's submodules at the commits that it names, from the clones in the repository.
+    """Check out a worktree's submodules at their recorded commits, from the clones in the repository.
 
-    A submodule that is not cloned here, or lacks the commit, stays an empty folder: nothing is fetched.
+    A submodule that is not cloned, or lacks the commit, stays an empty folder, because nothing is fetched.
     """
     if not (tree / ".gitmodules").is_file():
         return
@@ -205,9 +203,9 @@ def _remove(repo: Path, tree: Path) -> None:
 
 
 def path_in_worktree(path: Path, trees: Mapping[Path, Path]) -> Path | None:
-    """The path of a repository's file in its worktree, which may lack it; None outside of all repositories.
+    """Path of a repository's file in its worktree, where it may not exist; None outside all repositories.
 
-    A symbolic link that the worktree has is not resolved: at that commit it may lead elsewhere.
+    A symbolic link that the worktree has is not resolved: at that commit it may have another target.
     """
     if path.is_symlink():
         link = _within(path.parent.resolve() / path.name, trees)

@@ -1,4 +1,4 @@
-"""Matching of cases: the base's counterpart of each of the candidate's, and whether the code is equal."""
+"""Matching of cases: find the base's counterpart of each case, and whether their code is equal."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,23 +16,23 @@ from harness.sweep.yaml_nodes import Scalar
 
 
 def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
-    """The base's counterpart, or the sentence why it has none; None where the case is not compared at all.
+    """The base's counterpart, or the reason why it has none; None if the case is not compared.
 
-    Both must have the same workload. A field that only one side has must be at its default: that is how the
-    other side, which lacks the field, behaves.
+    Both must have the same workload. A field that only one side has must be at its default, because the other
+    side behaves as with the default.
     """
     if base.implementation is not None:
-        return _rival(case, base.catalog, base.implementation)
+        return _named_counterpart(case, base.catalog, base.implementation)
     theirs = base.catalog.implementations.get(case.implementation)
     if theirs is None:
         return f"{case.implementation} is not registered in the base, {base.description}"
-    installed = Path(theirs.file).is_relative_to(PROJECT / "impls")  # without a tree both sides share it
+    installed = Path(theirs.file).is_relative_to(PROJECT / "impls")  # without a tree, both use it
     if base.trees and base.tree(theirs.file) is None and not installed:
-        return f"{theirs.file} is in no git repository, so its earlier state is not known; commit it to one"
+        return f"{theirs.file} is in no git repository, so it has no earlier version; commit it to one"
     mine = candidate.catalog.implementations[case.implementation]
     ours, family = candidate.catalog.families[case.family], base.catalog.families[case.family]
     if case.mode not in family.modes:
-        return f"mode {case.mode} is unknown to the base, {base.description}"
+        return f"the base, {base.description}, does not have mode {case.mode}"
     full = {**{known.name: known.default for known in ours.fields}, **dict(case.workload)}
     workload = _shared_values("field", full, ours.fields, family.fields)
     options = _shared_values("option", dict(case.options), mine.options, theirs.options)
@@ -48,7 +48,7 @@ def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
 def _shared_values(
     kind: str, values: Mapping[str, Value], mine: tuple[Field, ...], theirs: tuple[Field, ...]
 ) -> dict[str, Value] | str:
-    """The values that both sides accept, or the sentence why the base cannot take the same."""
+    """The values that both sides accept, or the reason why the base does not accept one."""
     mine_by_name = {entry.name: entry for entry in mine}
     theirs_by_name = {entry.name: entry for entry in theirs}
     shared: dict[str, Value] = {}
@@ -56,15 +56,15 @@ def _shared_values(
         text = f"{kind} {name}={canonical(value)}"
         if name in theirs_by_name:
             if not _accepts(theirs_by_name[name], value):
-                return f"{text} is no value that the base takes"
+                return f"the base does not accept {text}"
             shared[name] = value
         elif mine_by_name[name].required or value != mine_by_name[name].default:
-            return f"{text} is unknown to the base"
+            return f"the base does not have {text}"
     for name, entry in theirs_by_name.items():
         if name not in mine_by_name:
             if entry.required:
-                return f"the base needs a value for its {kind} {name}, which the candidate does not know"
-            shared[name] = entry.default  # written out, as in the base's own ids
+                return f"the base requires {kind} {name}, which the candidate does not have"
+            shared[name] = entry.default  # written out, as in the base's ids
     return shared
 
 
@@ -77,18 +77,18 @@ def _accepts(entry: Field, value: Value) -> bool:
         return False
 
 
-def _rival(case: Case, catalog: Catalog, label: str) -> Case | None:
-    """The named implementation at the same workload; None for itself, and where a family lacks it."""
-    rival = counterpart_by_name(catalog, case.family, label)
-    if rival is None:
+def _named_counterpart(case: Case, catalog: Catalog, label: str) -> Case | None:
+    """The named implementation at the same workload; None for itself, and if the family lacks it."""
+    named = counterpart_by_name(catalog, case.family, label)
+    if named is None:
         return None
-    options, workload = dict(rival.options), dict(case.workload)
-    opponent = Case.of(rival.info.id, options, workload, case.mode, case.device)
-    return None if opponent == case else opponent
+    options, workload = dict(named.options), dict(case.workload)
+    theirs = Case.of(named.info.id, options, workload, case.mode, case.device)
+    return None if theirs == case else theirs
 
 
 def counterpart_by_name(catalog: Catalog, family: str, label: str) -> Variant | None:
-    """The variant that `impl:LABEL` names in a family; None where the family has none of that name.
+    """The variant that `impl:LABEL` names in a family; None if the family does not have that name.
 
     UsageError for options that it does not have.
     """
@@ -117,28 +117,28 @@ LOADERS = (b"importlib", b"runpy", b"exec(")  # they may load a module without a
 
 
 def cases_of_same_code(
-    opponents: Mapping[Case, Case | None], candidate: Side, base: Side
+    counterparts: Mapping[Case, Case | None], candidate: Side, base: Side
 ) -> dict[Case, Case]:
-    """The cases with the same code, each with its counterpart; none unless the base is a commit.
+    """Cases with the same code on both sides, with their counterparts; empty if the base is not a commit.
 
-    A case has the same code if the sources of its implementation, of its family and of everything that the
-    two import are equal, with the same options, workload and interpreter. The harness does not count: one
-    harness drives both sides. Code is also read as data, as kernels in C++ and tables beside a module. So a
-    case is still measured where a native source has changed anywhere in the repository, or a tracked file of
-    another kind below a folder of its code; if that code mentions one of LOADERS, a changed module in those
-    folders counts too. A module loaded from elsewhere by a computed name cannot be detected; `--all`
-    measures everything.
+    A case has the same code if the sources of its implementation, of its family and of everything that they
+    import are equal, with the same options, workload and interpreter. The harness does not count, because one
+    harness runs both sides. Code may also be read as data, for example C++ kernels, or tables next to a
+    module. So a case is still measured if a native source has changed anywhere in the repository, or a
+    tracked file of another kind below a folder of its code. If that code mentions one of LOADERS, a changed
+    module in those folders counts too. A module loaded from another folder by a computed name cannot be
+    detected; `--all` measures everything.
     """
     if not base.trees or candidate.interpreter != base.interpreter:
         return {}
     changed: list[Path] = []
     for repo, tree in base.trees.items():
         changed += edited_files(Path(repo), Path(tree))
-        # A gate and a build leave new files of their own.
+        # Gates and builds also create new files.
         changed += [file for file in new_files(Path(repo)) if file.suffix in NATIVE]
     return {
         case: theirs
-        for case, theirs in opponents.items()
+        for case, theirs in counterparts.items()
         if theirs is not None
         and theirs == case
         and _is_same(case, candidate, base)
@@ -154,7 +154,7 @@ def _is_same(case: Case, candidate: Side, base: Side) -> bool:
 def _reads(case: Case, side: Side, changed: Iterable[Path]) -> bool:
     """Whether the case may read one of the changed files without importing it."""
     named = (side.catalog.implementation(case.implementation).file, side.catalog.family(case.family).file)
-    # An `__init__.py` would add its whole folder, with siblings of the case; the modules' folders are enough.
+    # An `__init__.py` would add its whole folder, including other cases; the modules' folders are enough.
     code = [file for file in closure(*map(Path, named)) if file.name != "__init__.py"]
     folders = {file.parent for file in code}
     harmless = (

@@ -1,4 +1,4 @@
-"""A side of a gate: one of the two states of the code that it compares."""
+"""Side of a gate: one of the two states of the code that it compares."""
 
 import sys
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from harness.catalog.catalog import Catalog, ImplementationInfo
 
 @dataclass(frozen=True)
 class Side:
-    """One side. `name` is candidate or base; `description` says which state of the code it is.
+    """One side. `name` is candidate or base; `description` names the state of the code.
 
-    `path` are folders in front of the import path of its processes, started by `interpreter`.
-    `trees` maps repositories to the worktrees used in their place; it is empty for the working tree.
-    `implementation` is what `--against impl:NAME` compares all others with, as typed.
+    `path` are the first folders on the import path of its processes, which `interpreter` starts.
+    `trees` maps repositories to the worktrees that replace them; it is empty for the working tree.
+    `implementation` is the NAME of `--against impl:NAME`, as typed.
     """
 
     name: str
@@ -26,12 +26,12 @@ class Side:
     implementation: str | None = None
 
     def tree(self, file: str) -> str | None:
-        """The worktree that a file lies in."""
+        """The worktree that contains a file."""
         place = Path(file).resolve()
         return next((tree for tree in self.trees.values() if place.is_relative_to(tree)), None)
 
     def within(self, info: ImplementationInfo) -> str | None:
-        """The folder that the implementation's module must be loaded from; None where none is known."""
+        """The folder that the implementation's module must be loaded from; None if unknown."""
         by_path = info.module.endswith(".py")
         if tree := self.tree(info.module if by_path else info.file):
             return tree
@@ -40,11 +40,11 @@ class Side:
 
 
 def import_root(module: str, file: Path) -> Path | None:
-    """The folder on the import path that `module` was imported from; `file` is one that it registers."""
-    return next((folder for folder in file.parents if holds(folder, module)), None)
+    """The folder on the import path that `module` was imported from; `file` is a file that it registers."""
+    return next((folder for folder in file.parents if contains_module(folder, module)), None)
 
 
-def holds(folder: Path, module: str) -> bool:
-    """Whether a dotted name is a module or a package below this folder of the import path."""
+def contains_module(folder: Path, module: str) -> bool:
+    """Whether a dotted name is a module or a package below this folder."""
     place = folder.joinpath(*module.split("."))
     return (place / "__init__.py").is_file() or Path(f"{place}.py").is_file()

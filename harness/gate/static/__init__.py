@@ -1,1 +1,1 @@
-"""A gate without a clock: static figures and contracts of both sides."""
+"""Static gate: compares static figures and contracts of both sides, without timing."""

@@ -1,7 +1,7 @@
-"""Diff of a case's static figures between two sides: they are exact, so it needs no statistics.
+"""Comparison of a case's static figures between two sides. They are exact, so it needs no statistics.
 
-Any increase of a figure is a regression; a figure that either side lacks is not compared. An intended change
-is accepted in bench.yaml per figure, with a reason, and becomes a note.
+Any increase of a figure is a regression; a figure that one side lacks is not compared. An intended change of
+a figure is accepted in bench.yaml with a reason, and becomes a note.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Kernels = Mapping[str, Sequence[AnyKernel]]  # by target
 
 
 class KernelPair(NamedTuple):
-    """One kernel in one configuration on both sides."""
+    """One kernel in one configuration, on both sides."""
 
     target: str
     before: AnyKernel
@@ -36,7 +36,7 @@ class KernelPair(NamedTuple):
 
 
 def kernel_pairs(before: Kernels, now: Kernels) -> list[KernelPair]:
-    """The kernels that both sides have, by target; those of one label are paired in the order of the call."""
+    """The kernels that both sides have, by target; kernels with one label are paired in call order."""
     known = dict(_by_place(before))
     return [KernelPair(at[0], known[at], kernel) for at, kernel in _by_place(now) if at in known]
 
@@ -61,20 +61,20 @@ def kernel_changes(pairs: Sequence[KernelPair]) -> list[tuple[bool, str]]:
         if lost := _lost_path(pair):
             changes.append((True, f"{pair} {lost}"))
         if pair.now.refused and not pair.before.refused:
-            changes.append((True, f"{pair} cannot be launched any more: {pair.now.refused}"))
+            changes.append((True, f"{pair} can no longer be launched: {pair.now.refused}"))
     return changes
 
 
 def _most_spills(kernel: AnyKernel) -> str:
-    """`, most at flash.py:19`; empty where no line is known."""
+    """`, most at flash.py:19`; empty if no line is known."""
     places = kernel.spilled_at if isinstance(kernel, KernelFigures) else {}
     return f", most at {max(places, key=places.__getitem__)}" if places else ""
 
 
 def _lost_path(pair: KernelPair) -> str:
-    """`uses no …: matrix instructions wgmma 24 -> 0, mma 0 -> 96`; empty where none was lost.
+    """`uses no …: matrix instructions wgmma 24 -> 0, mma 0 -> 96`; empty if no path was lost.
 
-    Fewer instructions of a fast path alone are no loss: they may be larger ones.
+    Fewer instructions of a fast path are not a loss, because they may be larger.
     """
     _, before, now = pair
     if not (isinstance(before, KernelFigures) and isinstance(now, KernelFigures) and before.matrix_paths):
@@ -85,9 +85,9 @@ def _lost_path(pair: KernelPair) -> str:
     slow = slow_path(now, target_of(pair.target))
     if not moved and slow in {"", slow_path(before, target_of(pair.target))}:
         return ""
-    said = slow.format(s="s") or "moves products to a slower path"
+    problem = slow.format(s="s") or "moves products to a slower path"
     counts = [f"{path} {old.get(path, 0)} -> {new.get(path, 0)}" for path in {**old, **new}]
-    return f"{said}: matrix instructions {', '.join(counts)}"
+    return f"{problem}: matrix instructions {', '.join(counts)}"
 
 
 def newly_idle(pairs: Sequence[KernelPair]) -> list[str]:
@@ -97,24 +97,24 @@ def newly_idle(pairs: Sequence[KernelPair]) -> list[str]:
         if isinstance(pair.before, KernelFigures) and isinstance(pair.now, KernelFigures):
             gpu = target_of(pair.target)
             if (why := idle(pair.now, gpu)) and not idle(pair.before, gpu):
-                notes.append(f"{pair} {why.format(s='s')}, and did not before")
+                notes.append(f"{pair} {why.format(s='s')}; the base did not")
     return notes
 
 
-NO_FIGURES = "no figure stands on both sides; only the contract is compared"
-OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
-UNMEASURED = ("contract", "custom_calls")  # whose changes have no amount, and may be meant
-MEANT = "if it is meant, accept {} in bench.yaml with the reason"
+NO_FIGURES = "no figure is known on both sides; only the contract is compared"
+OPAQUE = "the compiler cannot count it, or an approximation became exact"
+UNMEASURED = ("contract", "custom_calls")  # changes without an amount, which may be intended
+ACCEPTABLE = "if intended, accept {} in bench.yaml with a reason"
 
 Accepted = Callable[[str], str | None]  # figure → the reason why its change is accepted
 
 
 @dataclass(frozen=True)
 class StaticSide:
-    """What is known of a case on one side without a clock; `kernels` are by target.
+    """Static figures and contract result of a case on one side; `kernels` are by target.
 
-    `correctness` is None where no contract was judged. `compiles` counts compilations in calls after the
-    first. `expected`: the case is declared to fail its contract.
+    `correctness` is None if no contract was checked. `compiles` counts compilations in calls after the first.
+    `expected`: the case is marked to fail its contract.
     """
 
     static: Static
@@ -135,12 +135,12 @@ class StaticSide:
 
     @property
     def state(self) -> str:
-        """Its status; a contract that failed is `incorrect`, expected or not."""
+        """The status, or `incorrect` if the contract failed, expected or not."""
         return "incorrect" if self.passed is False else self.status
 
 
 class StaticVerdict(NamedTuple):
-    """`verdict` is one of the gate's, or None for a case that runs on neither side."""
+    """Verdict, its reason and notes. `verdict` is None for a case that runs on neither side."""
 
     verdict: str | None
     reason: str
@@ -148,9 +148,9 @@ class StaticVerdict(NamedTuple):
 
 
 def compare(base: StaticSide | None, candidate: StaticSide, accept: Accepted | None) -> StaticVerdict:
-    """The verdict on a case. `base` is None where the base has no such case.
+    """The verdict on a case. `base` is None if the base does not have the case.
 
-    Without `accept` no change can be accepted, and no reason says how.
+    Without `accept`, changes cannot be accepted, and reasons do not name bench.yaml.
     """
     verdict = _wrong_result(candidate)
     if verdict is not None:
@@ -169,7 +169,7 @@ def compare(base: StaticSide | None, candidate: StaticSide, accept: Accepted | N
     for key, sentence in changes:
         why = accept(key) if accept else None
         if why is None:
-            worse.append(sentence + (f"; {MEANT.format(key)}" if accept and key in UNMEASURED else ""))
+            worse.append(sentence + (f"; {ACCEPTABLE.format(key)}" if accept and key in UNMEASURED else ""))
         else:
             notes.append(f"accepted: {sentence}: {why}")
     notes += _doubts(base, candidate)
@@ -183,9 +183,9 @@ def compare(base: StaticSide | None, candidate: StaticSide, accept: Accepted | N
 
 
 def _wrong_result(candidate: StaticSide) -> StaticVerdict | None:
-    """The verdict on a candidate whose other figures are worthless: incorrect, or compiling in timed code."""
+    """The verdict on a candidate that is incorrect or compiles in timed code, else None."""
     if candidate.expected and candidate.passed:
-        return StaticVerdict(INCORRECT, "declared to fail its contract, but passes it; take its expect= away")
+        return StaticVerdict(INCORRECT, "marked `expect=…` but passes its contract; remove the marker")
     if not candidate.expected and candidate.state == "incorrect":
         contract = f"the contract {candidate.contract}" if candidate.contract else "its contract"
         return StaticVerdict(INCORRECT, candidate.reason or f"fails {contract}")
@@ -193,49 +193,49 @@ def _wrong_result(candidate: StaticSide) -> StaticVerdict | None:
         times = "once" if candidate.compiles == 1 else f"{candidate.compiles} times"
         return StaticVerdict(
             INVALID,
-            f"compiles in timed code, {times} in calls after the first; "
-            "keep shapes, dtypes and static arguments the same from call to call",
+            f"compiles in timed code: {times} in calls after the first; "
+            "use the same shapes, dtypes and static arguments in every call",
         )
     return None
 
 
 def _status_verdict(base: StaticSide | None, candidate: StaticSide) -> StaticVerdict:
-    """The verdict where a side has nothing to compare, and the candidate is not wrong."""
-    then = f"the base was {base.state} ({base.reason})" if base else "the base has no such case"
+    """The verdict if one side cannot be compared, and the candidate is not wrong."""
+    then = f"the base is {base.state} ({base.reason})" if base else "the base does not have this case"
     if candidate.state == "ok":
         if base and base.state == "oom":
-            return StaticVerdict(IMPROVED, f"fits now; {then}")
+            return StaticVerdict(IMPROVED, f"fits in memory now; {then}")
         return StaticVerdict(NEW, then)
     now = f"{candidate.state}: {candidate.reason}"
     if base is not None and base.state == candidate.state:
         return StaticVerdict(None, f"on both sides {now}")
     if candidate.state in {"crashed", "timeout", UNJUDGED}:
         return StaticVerdict(
-            INVALID, f"{now}; {then if base is None or base.state != 'ok' else 'the base was ok'}"
+            INVALID, f"{now}; {then if base is None or base.state != 'ok' else 'the base is ok'}"
         )
     if base is None or base.state != "ok":
         return StaticVerdict(None, f"{now}; {then}")
-    return StaticVerdict(REGRESSED if candidate.state == "oom" else VANISHED, f"{now}; the base was ok")
+    return StaticVerdict(REGRESSED if candidate.state == "oom" else VANISHED, f"{now}; the base is ok")
 
 
 def _contract_changes(base: StaticSide, candidate: StaticSide) -> list[tuple[str, str]]:
-    judged = (side.correctness for side in (base, candidate))
-    old, new = (j.figures.get("recall") if j and j.contract == "recall" else None for j in judged)
+    results = (side.correctness for side in (base, candidate))
+    old, new = (r.figures.get("recall") if r and r.contract == "recall" else None for r in results)
     if not isinstance(old, int | float) or not old < 1 or new != 1:
         return []
     short = f"{old:.3g}" if f"{old:.3g}" != "1" else repr(old)
-    return [("contract", f"approximates nothing any more: recall {short} -> 1")]
+    return [("contract", f"no longer an approximation: recall {short} -> 1")]
 
 
 def _call_changes(base: StaticSide, candidate: StaticSide) -> list[tuple[str, str]]:
     old, new = set(base.static.custom_calls), set(candidate.static.custom_calls)
-    joined = [f"custom call {call} joined: {OPAQUE}" for call in sorted(new - old)]
-    left = [f"custom call {call} left: another program does its work" for call in sorted(old - new)]
+    joined = [f"new custom call {call}: {OPAQUE}" for call in sorted(new - old)]
+    left = [f"custom call {call} was removed: other code replaces it" for call in sorted(old - new)]
     return [("custom_calls", what) for what in (*joined, *left)]
 
 
 def _pairs(base: StaticSide, candidate: StaticSide) -> list[tuple[str, float, float]]:
-    """(figure, base's, candidate's) of every figure that both sides have from the same source."""
+    """(name, base's value, candidate's value) of every figure that both sides have from the same source."""
     pairs: list[tuple[str, float, float]] = []
     for name in EXACT_FIGURES:
         old, new = getattr(base.static, name), getattr(candidate.static, name)
@@ -246,38 +246,38 @@ def _pairs(base: StaticSide, candidate: StaticSide) -> list[tuple[str, float, fl
 
 
 def _doubts(base: StaticSide, candidate: StaticSide) -> list[str]:
-    """Notes on figures that cannot be compared any more, and on grids that became too small."""
+    """Notes on figures that cannot be compared, and on grids that became too small."""
     notes = [
-        f"{WORDS[name]} cannot be compared any more: {candidate.static.unavailable.get(name, 'not given')}"
+        f"{WORDS[name]} cannot be compared: {candidate.static.unavailable.get(name, 'not given')}"
         for name in EXACT_FIGURES
         if getattr(base.static, name) is not None and getattr(candidate.static, name) is None
     ]
     notes += newly_idle(kernel_pairs(base.kernels, candidate.kernels))
     notes += [
-        f"kernels on {target} cannot be compared any more: the candidate launches none that compiles; "
-        f"seqsweep static --target {target} says why"
+        f"kernels on {target} cannot be compared: the candidate launches none that compiles; "
+        f"for the reason run seqsweep static --target {target}"
         for target, kernels in base.kernels.items()
         if kernels and not candidate.kernels.get(target)
     ]
     sources = (base.static.flops_source, candidate.static.flops_source)
     if None not in sources and len(set(sources)) > 1:
-        notes.append(f"FLOPs are counted in two ways ({sources[0]}, {sources[1]}) and not compared")
+        notes.append(f"FLOPs are not compared: they are counted in two ways ({sources[0]}, {sources[1]})")
     if base.passed and candidate.passed is None:
-        notes.append("the candidate's contract was not judged")
+        notes.append("the candidate's contract was not checked")
     elif None not in {base.contract, candidate.contract} and base.contract != candidate.contract:
-        notes.append(f"the contract was {base.contract} and is {candidate.contract}: another result")
+        notes.append(f"the contract changed from {base.contract} to {candidate.contract}")
     return notes
 
 
 def _unchanged_reason(base: StaticSide, candidate: StaticSide, *, noted: bool) -> str:
-    """Why a case is unchanged.
+    """Reason why a case is unchanged.
 
-    Equal programs do not imply equal figures: an eager torch call with the same operators may keep its
-    storages longer. So the figures have been compared before this.
+    Equal programs do not imply equal figures: an eager torch call with the same operators may free its
+    storages later. So the figures were compared before this.
     """
     if base.static.program is not None and base.static.program == candidate.static.program:
         return "same program"
     if noted:
-        return "nothing differs but what the notes say"
+        return "no difference, except those in the notes"
     compared = kernel_pairs(base.kernels, candidate.kernels) or _pairs(base, candidate)
     return "same figures" if compared else NO_FIGURES

@@ -1,4 +1,4 @@
-"""Without a clock: `gate --static`, which compiles and verifies both sides, and `static --against` a base."""
+"""Static comparisons: `gate --static`, which compiles and verifies both sides, and `static --against`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -22,7 +22,7 @@ from harness.gate.sides.base import base_of
 from harness.gate.sides.matching import counterpart
 from harness.gate.sides.side import Side
 from harness.gate.static.diff import StaticSide, compare
-from harness.gate.timed.paired_case import BASE, CANDIDATE, PROVENANCE, Opponents, open_group
+from harness.gate.timed.paired_case import BASE, CANDIDATE, PROVENANCE, Counterparts, open_group
 from harness.report.progress import Progress
 from harness.run.case.case_state import CaseState
 from harness.run.compile import CompileRequest, CompileResult, Pool
@@ -43,7 +43,7 @@ VERSIONS_SECONDS = 60.0
 def compile_side(
     side: Side, requests: Mapping[CompileRequest, Settings]
 ) -> dict[CompileRequest, CompileResult]:
-    """The results of one side's cases by its own interpreter and import path."""
+    """Compile one side's cases with that side's interpreter and import path."""
     if not requests:
         return {}
     with (
@@ -56,18 +56,18 @@ def compile_side(
 
 
 class BaseFigures(NamedTuple):
-    """`name` describes the base; `figures` are by the candidate's case id and the target."""
+    """Static figures of the base, by the candidate's case id and the target. `name` describes the base."""
 
     name: str
     figures: Mapping[tuple[str, str], Static]
 
 
 def compile_base(
-    project: Project, schedule: Schedule, targets: Sequence[str], against: str, tell: Callable[[str], None]
+    project: Project, schedule: Schedule, targets: Sequence[str], against: str, log: Callable[[str], None]
 ) -> BaseFigures:
-    """The figures of a schedule's cases at the base that `--against` names; errors are those of `base_of`."""
+    """Compile a schedule's cases at the base that `--against` names; errors are those of `base_of`."""
     if against.startswith("impl:"):
-        raise UsageError("--against: is git:REF or py:INTERPRETER; name two implementations to compare them")
+        raise UsageError("--against: use git:REF or py:INTERPRETER; to compare implementations, name both")
     settings = {case: group.settings for group in schedule.groups for case in group.cases}
     candidate = Side(CANDIDATE, "the working tree", project.catalog)
     wanted = {case.implementation for case in settings}
@@ -75,27 +75,27 @@ def compile_base(
         ScratchFolder("gate-") as folder,
         base_of(against, candidate, project.config.path, project.plugins, folder, wanted=wanted) as base,
     ):
-        tell(f"compiling the base, {base.side.description}, for {', '.join(targets)}; cases: {len(settings)}")
-        opponents = {case: counterpart(case, candidate, base.side) for case in settings}
-        asked = {
+        log(f"compiling {len(settings)} cases of the base, {base.side.description}, for {', '.join(targets)}")
+        counterparts = {case: counterpart(case, candidate, base.side) for case in settings}
+        requests = {
             CompileRequest(theirs, target, owners=True): settings[case]
-            for case, theirs in opponents.items()
+            for case, theirs in counterparts.items()
             if isinstance(theirs, Case)
             for target in targets
         }
-        results = compile_side(base.side, asked)
+        results = compile_side(base.side, requests)
         figures = {
             (case.id, target): results[CompileRequest(theirs, target, owners=True)].static
             if isinstance(theirs, Case)
-            else Static.none(theirs or "the base has no such case")
-            for case, theirs in opponents.items()
+            else Static.none(theirs or "the base does not have this case")
+            for case, theirs in counterparts.items()
             for target in targets
         }
         return BaseFigures(_name_of(base.side, candidate), figures)
 
 
 def _name_of(base: Side, candidate: Side) -> str:
-    """The base's description; for another environment with the versions that differ."""
+    """The base's description, with the versions that differ if it is another environment."""
     if base.interpreter == candidate.interpreter:
         return base.description
     new = versions()
@@ -107,17 +107,17 @@ def _name_of(base: Side, candidate: Side) -> str:
             interpreter=base.interpreter,
         )
     except child_process.NoAnswer as error:
-        raise SideError(f"{base.interpreter} does not say its versions: {error}") from None
+        raise SideError(f"the versions of {base.interpreter} cannot be read: {error}") from None
     changes = [
         f"{name} {old.get(name) or 'none'} to {new[name] or 'none'}"
         for name in sorted(new)
         if old.get(name) != new[name]
     ]
-    return f"{base.description} ({', '.join(changes) or 'no version differs'})"
+    return f"{base.description} ({', '.join(changes) or 'same versions'})"
 
 
 def changes_since(base: BaseFigures, records: Sequence[Record], target: str) -> GateOutcome:
-    """The gate's verdict on the figures of each case for a target, with the base's as they were."""
+    """The gate's verdict on each case's figures for a target, compared with the base's."""
     cases: list[CaseVerdict] = []
     left_out: dict[str, str] = {}
     for record in records:
@@ -141,7 +141,7 @@ def _side(record: Record, static: Static, target: str) -> StaticSide:
 
 
 class BySide:
-    """The executor of both sides: a case runs in its own side's processes, a reference in the candidate's."""
+    """Executor of both sides: a case runs in its side's processes, a reference in the candidate's."""
 
     def __init__(self, processes: Mapping[str, Executor]) -> None:
         self.processes = processes
@@ -156,12 +156,12 @@ class BySide:
 
 
 def compile_sides(
-    groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
+    groups: Sequence[Group], counterparts: Counterparts, sides: Mapping[str, Side], listener: Listener
 ) -> dict[str, dict[str, StaticSide]]:
-    """Each case by the candidate's id, then by side: compiled and verified.
+    """Compile and verify each case. The result is by the candidate's id, then by side.
 
-    The kernels of a case that is interpreted are compiled once more, for every target. A case without a
-    counterpart has one side.
+    Kernels of an interpreted case are also compiled for every target. A case without a counterpart has one
+    side.
     """
     catalog = sides[CANDIDATE].catalog
     verified: list[tuple[dict[str, CaseState], Settings]] = []
@@ -173,7 +173,7 @@ def compile_sides(
         folder = processes[CANDIDATE].folder
         run = RunContext(BySide(processes), catalog, PROVENANCE, listener, folder, depth="check")
         for index, group in enumerate(groups):
-            context, both_sides = open_group(group, opponents, sides, run)
+            context, both_sides = open_group(group, counterparts, sides, run)
             if not both_sides:
                 continue
             listener.group_started(index, group.key, [pair[CANDIDATE].id for pair in both_sides], None)
@@ -199,7 +199,7 @@ def compile_sides(
 
 
 def _static_side(state: CaseState, compiled: Mapping[CompileRequest, CompileResult]) -> StaticSide:
-    """What is known of a case. On a target whose compiler refuses it, no kernels are compared."""
+    """Figures of a case. Kernels are compared only on targets for which it compiles."""
     kernels = {
         request.target: result.static.all_kernels
         for request, result in compiled.items()
@@ -217,7 +217,7 @@ def _static_side(state: CaseState, compiled: Mapping[CompileRequest, CompileResu
 
 
 def missing_compilers(frameworks: Iterable[str]) -> list[str]:
-    """A note per framework and kind of target whose kernel compiler is not installed."""
+    """Notes on frameworks and kinds of target without an installed kernel compiler."""
     traits = {framework: traits_of(framework) for framework in frameworks}
     kinds = {(name, target.partition(":")[0]) for name in traits for target in traits[name].planned_for}
     return [
@@ -230,15 +230,15 @@ def missing_compilers(frameworks: Iterable[str]) -> list[str]:
 def run_static(project: Project, options: GateOptions, progress: Progress) -> GateOutcome:
     """Compile both sides, and compare the figures and the contract of every case."""
     with ExitStack() as stack:
-        if options.wait:  # hold the processor's lock while this gate compiles, as a benchmark does
+        if options.wait:  # lock the processor while this gate compiles, like a benchmark
             stack.enter_context(device_lock("cpu", wait=progress.message))
         plan = stack.enter_context(plan_of(project, options))
         groups = plan.groups()
         progress.total = len(groups)
-        compiled = compile_sides(groups, plan.opponents, plan.sides, progress) if groups else {}
+        compiled = compile_sides(groups, plan.counterparts, plan.sides, progress) if groups else {}
     cases: list[CaseVerdict] = []
     left_out = dict(plan.left_out)
-    for case in plan.opponents:
+    for case in plan.counterparts:
         if case.id not in compiled:
             left_out[case.id] = "its group did not run"
             continue
@@ -249,7 +249,7 @@ def run_static(project: Project, options: GateOptions, progress: Progress) -> Ga
         else:
             reason = plan.new.get(case.id, found.reason) if found.verdict == NEW else found.reason
             cases.append(plan.verdict_on(case, found.verdict, reason, found.notes))
-    frameworks = {plan.catalog.implementation(case.implementation).framework for case in plan.opponents}
+    frameworks = {plan.catalog.implementation(case.implementation).framework for case in plan.counterparts}
     return GateOutcome(
         kind=STATIC,
         base=plan.base,

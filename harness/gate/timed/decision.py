@@ -1,11 +1,11 @@
-"""The decision on one case: regressed, unchanged or not enough evidence, by tests against a margin.
+"""Decision on one case: regressed, unchanged or not enough evidence, by tests against a margin.
 
-The unit is a pair of processes, one per side, sampled in the same rounds: its effect is the median
-over the rounds of log(candidate / base). Over pairs, the mean and Student's t interval. *Regressed* claims
-a slowdown of more than Δ/2, where Δ is the slowdown that the gate promises to catch. *Unchanged* claims
-less than Δ, as in an equivalence test. Where neither holds there is not enough evidence yet. Nothing is
-tested against "no difference at all": with enough samples that hypothesis is always rejected. The evidence is
-stored with the decision, and the pairs of equal sides say which Δ this machine can hold.
+The unit is a pair of processes, one per side, sampled in the same rounds: its effect is the median over the
+rounds of log(candidate / base). Over pairs it uses the mean and Student's t interval. *Regressed* means a
+slowdown of more than Δ/2, where Δ is the slowdown that the gate is designed to catch. *Unchanged* means less
+than Δ, by an equivalence test. If both tests fail there is not enough evidence. No test is against "no
+difference at all", because with enough samples that hypothesis is always rejected. The evidence is stored
+with the decision. Pairs with the same code on both sides show which Δ is detectable on this machine.
 """
 
 import math
@@ -23,9 +23,9 @@ GROSS = math.log(2)
 
 @dataclass(frozen=True)
 class Margin:
-    """The thresholds of a decision. `slowdown` is Δ, the smallest slowdown promised to be caught, as a share.
+    """Thresholds of a decision. `slowdown` is Δ, the smallest slowdown to be caught, as a fraction.
 
-    `regressed` and `unchanged` are the one-sided error rates of the two claims. `looks` are the numbers of
+    `regressed` and `unchanged` are the one-sided error rates of the two tests. `looks` are the numbers of
     pairs after which there is an interim analysis. Repeated looks are not corrected for, because the margin
     absorbs them (measured: 0.03 % false alarms with these five looks).
     """
@@ -42,13 +42,13 @@ class Margin:
 
     @property
     def excluded(self) -> float:
-        """log(1 + Δ): the effect that must be excluded to call a case unchanged."""
+        """log(1 + Δ): the effect that must be excluded for the verdict unchanged."""
         return math.log1p(self.slowdown)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Effects on the log scale: above 0 the candidate is slower. Bounds are None with too few pairs."""
+    """Verdict with its effect (log scale, above 0: slower). Bounds are None with too few pairs."""
 
     verdict: str
     effect: float | None
@@ -58,16 +58,16 @@ class Decision:
 
 
 def pair_effect(round_log_ratios: Sequence[float]) -> float:
-    """The effect of one pair of processes. ValueError for a ratio that is not finite."""
+    """Effect of one pair of processes. ValueError for a ratio that is not finite."""
     if not round_log_ratios or not all(map(math.isfinite, round_log_ratios)):
-        raise ValueError("a round's ratio is missing or no number; the pair must be measured again")
+        raise ValueError("a round's ratio is missing or not finite; measure the pair again")
     return statistics.median(round_log_ratios)
 
 
 def judge(effects: Sequence[float], margin: Margin) -> Decision:
-    """The verdict on these pairs."""
+    """Verdict on these pairs."""
     if not all(map(math.isfinite, effects)):
-        raise ValueError("a pair's effect is no number; the pair must be measured again")
+        raise ValueError("a pair's effect is not finite; measure the pair again")
     count = len(effects)
     if count < PROCESSES:
         return Decision(NOT_ENOUGH, statistics.fmean(effects) if effects else None, None, None, count)
@@ -75,8 +75,8 @@ def judge(effects: Sequence[float], margin: Margin) -> Decision:
     error = statistics.stdev(effects) / math.sqrt(count)
     low = mean - student_t(1 - margin.regressed, count - 1) * error
     high = mean + student_t(1 - margin.unchanged, count - 1) * error
-    # On a quiet machine both claims hold at once for a true slowdown between Δ/2 and Δ. Then the
-    # verdict is regressed (docs/decisions.md).
+    # On a quiet machine both tests succeed for a true slowdown between Δ/2 and Δ. Then the verdict is
+    # regressed (docs/decisions.md).
     if low > margin.least:
         verdict = REGRESSED
     elif high < -margin.least:
@@ -89,7 +89,7 @@ def judge(effects: Sequence[float], margin: Margin) -> Decision:
 
 
 def confirm(first: Decision, fresh: Decision) -> Decision:
-    """The decision after confirmation: regressed only if the fresh pairs alone are, too; else open."""
+    """Decision after confirmation: regressed only if the fresh pairs also show it."""
     if first.verdict != REGRESSED:
         return first
     if fresh.verdict == REGRESSED:
@@ -98,12 +98,12 @@ def confirm(first: Decision, fresh: Decision) -> Decision:
 
 
 def gross(effects: Sequence[float]) -> Decision:
-    """Regressed without bounds, for a case all of whose pairs, too few for bounds, are beyond `GROSS`."""
+    """Regressed, without bounds: all pairs are beyond `GROSS`, but there are too few for bounds."""
     return Decision(REGRESSED, statistics.fmean(effects), None, None, len(effects))
 
 
 def p_value(effects: Sequence[float], margin: Margin) -> float:
-    """The one-sided p-value of "not slower than Δ/2" on these pairs; 1 with too few."""
+    """One-sided p-value of "not slower than Δ/2" on these pairs; 1 with too few pairs."""
     if len(effects) < PROCESSES:
         return 1.0
     from scipy.special import stdtr
@@ -116,31 +116,31 @@ def p_value(effects: Sequence[float], margin: Margin) -> float:
 
 
 def holm(p_values: Mapping[str, float], level: float = 0.05) -> set[str]:
-    """The hypotheses that Holm's procedure rejects: the family-wise error rate stays below `level`."""
+    """Hypotheses that Holm's procedure rejects at a family-wise error rate of `level`."""
     rejected: set[str] = set()
     for index, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
-        # Valid under any dependence (Holm 1979), which is needed: all cases share the processes of a pair.
+        # Valid under any dependence (Holm 1979), as all cases share the processes of a pair.
         if p_values[name] > level / (len(p_values) - index):
             break
         rejected.add(name)
     return rejected
 
 
-# A slowdown Δ is held when, at the spread of equal sides, an effect of log(1+Δ) exceeds the threshold of Δ/2
-# within MAX_PAIRS pairs with a probability of POWER. The confirmation on fresh pairs must succeed too, so
-# some four of five gates report it.
+# A slowdown Δ is detectable if, at the spread between equal sides, an effect of log(1+Δ) exceeds the
+# threshold of Δ/2 within MAX_PAIRS pairs with a probability of POWER. The confirmation on fresh pairs must
+# succeed too, so about four of five gates report it.
 MAX_PAIRS = 12
 DELTAS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.10, 0.15, 0.20, 0.30, 0.50)
 POWER = 0.9
-HELD_SHARE = 0.75  # of the cases must hold Δ: one noisy case does not speak for the machine
+DETECTED_SHARE = 0.75  # Δ is detectable in this share of the cases: one noisy case may miss it
 
 
 def pairs_for(spread: float, delta: float) -> int | None:
-    """The fewest pairs that tell Δ from Δ/2 at this spread; None where MAX_PAIRS are not enough.
+    """Fewest pairs that distinguish Δ from Δ/2 at this spread; None if MAX_PAIRS are not enough.
 
-    Their one-sided bound is closer to the mean than Δ is to Δ/2. The mean is itself random: where the true
-    one is at that distance, the bound clears it in half of all samples. The second term, the usual second
-    quantile (Cohen 1988, on t tests), makes that POWER.
+    The one-sided bound must be closer to the mean than Δ is to Δ/2. With only this term the test would
+    succeed half of the time, because the mean is random. The second term, the usual second quantile
+    (Cohen 1988, on t tests), raises this probability to POWER.
     """
     margin = Margin(delta)
     for count in range(PROCESSES, MAX_PAIRS + 1):
@@ -150,33 +150,33 @@ def pairs_for(spread: float, delta: float) -> int | None:
     return None
 
 
-def held_delta(spreads: Sequence[float]) -> float | None:
-    """The Δ that three quarters of the cases hold; None without cases, or where too few hold any."""
+def detectable_delta(spreads: Sequence[float]) -> float | None:
+    """The smallest Δ of DELTAS that is detectable in three quarters of the cases; None if there is none."""
     if not spreads:
         return None
-    spread = sorted(spreads)[math.ceil(HELD_SHARE * len(spreads)) - 1]
+    spread = sorted(spreads)[math.ceil(DETECTED_SHARE * len(spreads)) - 1]
     return next((delta for delta in DELTAS if pairs_for(spread, delta) is not None), None)
 
 
 def noise_lines(effects: Sequence[Sequence[float]]) -> list[str]:
-    """Which slowdown a gate can hold here, by the effects of each case's equal sides; none without pairs."""
+    """Line on the detectable slowdown, from each case's effects in a self-check; empty without pairs."""
     known = [each for each in effects if len(each) >= PROCESSES]
     if not known:
         return []
     spreads = [statistics.stdev(each) for each in known]
-    delta = held_delta(spreads)
-    held = f"a slowdown of {100 * delta:g} %" if delta else f"no slowdown up to {100 * DELTAS[-1]:g} %"
+    delta = detectable_delta(spreads)
+    caught = f"a slowdown of {100 * delta:g} %" if delta else f"no slowdown up to {100 * DELTAS[-1]:g} %"
     median, most = (f"{100 * spread:.2g} %" for spread in (statistics.median(spreads), max(spreads)))
-    line = f"equal sides spread by {median} between pairs (median of {len(spreads)} cases; at most {most}): "
-    return [f"{line}with {MAX_PAIRS} pairs a gate can catch {held} in three quarters of them"]
+    spread = f"equal sides differ by {median} between pairs (median of {len(spreads)} cases, at most {most})"
+    return [f"{spread}; with {MAX_PAIRS} pairs a gate can catch {caught} in three quarters of the cases"]
 
 
 @dataclass(frozen=True)
-class Rounds:
-    """What one pair measured of a case: the logarithm of candidate over base, per round.
+class PairResult:
+    """Result of one pair for one case: log(candidate / base) per round.
 
-    `levels_s` are the medians over rounds of both sides' values in seconds per call, candidate
-    first; `tail` is the logarithm of the ratio of the 90th percentiles over all readings, None with too few.
+    `levels_s` are both sides' medians over rounds in seconds per call, candidate first. `tail` is the
+    logarithm of the ratio of the 90th percentiles over all samples, None with too few.
     """
 
     pair: int
@@ -192,11 +192,11 @@ class Rounds:
 
 @dataclass(frozen=True)
 class CaseEvidence:
-    """The evidence on one case. Effects are logarithms, one per pair of processes.
+    """Evidence on one case. Effects are logarithms, one per pair of processes.
 
-    `first` are the pairs that led to a verdict, `fresh` those of the confirmation. `rounds` are the log
-    ratios of each pair's rounds and `levels_s` the seconds per call of (candidate, base), for the first
-    pairs and then the fresh ones. `same_program` is None where programs are not known.
+    `first` are the pairs that led to a verdict, and `fresh` those of the confirmation. For both in this
+    order, `rounds` are the log ratios of each pair's rounds and `levels_s` the seconds per call of
+    (candidate, base). `same_program` is None if programs are not known.
     """
 
     slowdown: float
@@ -212,5 +212,5 @@ class CaseEvidence:
 
     @property
     def deciding(self) -> tuple[float, ...]:
-        """The pairs that decide: the fresh ones where there are any, else the first."""
+        """The pairs that decide: the fresh pairs if there are any, else the first."""
         return self.fresh or self.first

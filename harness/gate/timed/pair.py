@@ -1,7 +1,7 @@
-"""One pair of processes, one per side: every case is compiled and verified on both, then sampled.
+"""One pair of processes, one per side: compiles, verifies and samples every case on both sides.
 
-Both processes do the same things in the same order. They differ only in their code, in which one was started
-first, and in which one has the first turn of a round.
+Both processes do the same work in the same order. They differ only in their code, in which one was started
+first, and in which one is sampled first in a round.
 """
 
 import random
@@ -13,7 +13,7 @@ from harness.core.clocks import is_one_clock
 from harness.core.errors import SideError, Unsupported
 from harness.core.units import format_bytes, format_seconds
 from harness.gate.outcome import INVALID, NOT_ENOUGH
-from harness.gate.timed.decision import Rounds
+from harness.gate.timed.decision import PairResult
 from harness.gate.timed.paired_case import BOTH, GateContext, PairedCase
 from harness.gate.timed.processes import SideProcess
 from harness.gate.timed.sampling import PairSampler
@@ -25,24 +25,24 @@ from harness.run.processes.executor import Ended
 
 PADDING_BYTES = 4096
 COMPILE_SHARE = 0.15  # of the budget, after which a pair compiles no new case
-VERIFY_SHARE = 0.4  # of the budget, after which it verifies none
-FIRST_LOOK_CALLS = 192  # of a slow case: 4 pairs × (5 rounds + 1 warm-up) × 4 readings × 2 sides
+VERIFY_SHARE = 0.4  # of the budget, after which a pair verifies no new case
+FIRST_LOOK_CALLS = 192  # of a slow case: 4 pairs × (5 rounds + 1 warm-up) × 4 samples × 2 sides
 
 Choice = Callable[[Sequence[PairedCase]], Sequence[PairedCase]]
 
 
 class Pair:
-    """One process per side: compile, verify and sample the cases whose memory fits together.
+    """One process per side, which compiles, verifies and samples the cases that fit in memory together.
 
-    `run()` returns the rounds of the cases that it timed, and the cases that must wait for another pair,
-    because the memory or the time left does not suffice.
+    `run()` returns the results of the timed cases, and the cases that must wait for another pair because of
+    memory or time.
     """
 
     def __init__(self, shared: GateContext, number: int, choose: Choice) -> None:
         self.shared, self.number, self.choose = shared, number, choose
         self.random = random.Random(f"{shared.settings.seed} pair {number}")
 
-    def run(self, paired_cases: Sequence[PairedCase]) -> tuple[list[Rounds], list[PairedCase]]:
+    def run(self, paired_cases: Sequence[PairedCase]) -> tuple[list[PairResult], list[PairedCase]]:
         order = BOTH if self.number % 2 else tuple(reversed(BOTH))
         frameworks = sorted(
             {state.info.framework for paired in paired_cases for state in paired.sides.values()}
@@ -53,9 +53,8 @@ class Pair:
         processes: dict[str, SideProcess] = {}
         try:
             for name in order:
-                # The environment's size shifts the stack, and with it alignment (Mytkowicz et al.,
-                # ASPLOS 2009). Drawn anew for each process, it adds to the spread between pairs
-                # instead of biasing one side.
+                # The environment's size shifts the stack and changes alignment (Mytkowicz et al., ASPLOS
+                # 2009). A random size per process adds to the spread between pairs, but does not bias a side.
                 side, padding = shared.sides[name], self.random.randrange(PADDING_BYTES)
                 processes[name] = shared.executor.open(
                     side, frameworks, shared.settings, padding, tracing=tracing
@@ -68,7 +67,7 @@ class Pair:
             waiting += [paired for paired in joined if paired.living and paired not in chosen]
             for paired in chosen:
                 self._place_inputs(paired)
-            # A pinned process could not move away from another one on its core (docs/decisions.md).
+            # A pinned process could not move away from another process on its core (docs/decisions.md).
             for process in processes.values():
                 self._release(process)
             sampler = PairSampler(shared, self.number, self.random)
@@ -76,26 +75,26 @@ class Pair:
         finally:
             for paired in paired_cases:
                 for state in paired.sides.values():
-                    state.worker = None  # not closed one by one: the side's process ends below
+                    state.worker = None  # cases are not closed one by one: their process ends below
             for process in processes.values():
                 process.close()
 
     def _release(self, process: SideProcess) -> None:
         try:
             process.ask("release", self.shared.settings.timeout_s)
-        except Ended as end:  # no case was running, so none can be blamed and left out
+        except Ended as end:  # no case was running, so none can be excluded as the cause
             side = process.side
-            text = f"a process of the {side.name} ({side.description}) cannot go on: {end.reason}"
+            text = f"a process of the {side.name} ({side.description}) failed: {end.reason}"
             raise SideError(text) from None
 
     def _over_share(self, share: float) -> bool:
-        """Whether this pair has taken more than a share of the gate's budget."""
+        """Whether this pair has used more than this share of the gate's budget."""
         return self.shared.run.clock() - self.started > share * self.shared.budget_s
 
     def _compile(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """Compile every case on both sides; the first time with its static figures, which may settle it.
+        """Compile every case on both sides, the first time with static figures, which may decide it.
 
-        Once compiling has used its share of the budget, new cases wait for the next pair.
+        When compilation has used its share of the budget, new cases wait for the next pair.
         """
         for paired in paired_cases:
             paired.resolve()  # the reference worker of its group may have failed meanwhile
@@ -114,12 +113,12 @@ class Pair:
         return [paired for paired in paired_cases if paired in placed]
 
     def _compile_again(self, paired_cases: Sequence[PairedCase]) -> None:
-        """Compile cases whose figures are known from an earlier pair, on both sides concurrently."""
+        """Compile cases with figures from an earlier pair, on both sides concurrently."""
         for paired in paired_cases:
             for state in paired.sides.values():
                 self._hold(paired, state)
             paired.resolve()
-        ended: dict[str, PairedCase] = {}  # by side, the case that ended its process
+        ended: dict[str, PairedCase] = {}  # case that ended its process, by side
 
         def compile_on(side: str, paired: PairedCase) -> None:
             if side not in ended:
@@ -135,7 +134,7 @@ class Pair:
             paired.resolve()
 
     def _kill(self) -> None:
-        """Kill both sides' processes, while threads may wait for them."""
+        """Kill both sides' processes. Threads may wait for their replies."""
         for process in self.shared.executor.processes.values():
             process.kill()
 
@@ -149,10 +148,10 @@ class Pair:
     def _split_by_memory(
         self, paired_cases: Sequence[PairedCase]
     ) -> tuple[list[PairedCase], list[PairedCase]]:
-        """(the cases whose memory on both sides fits together, the rest)."""
+        """(cases that fit in memory together on both sides, other cases)."""
         memory = self.shared.run.device_memory.get(self.shared.device, DeviceMemory())
         limit = memory.limit(self.shared.settings.memory_bytes)
-        # Both sides' processes have a context, and so has the references'.
+        # Both sides' processes and the reference process have a context each.
         contexts = planned = (len(BOTH) + 1) * memory.process_bytes
         joined: list[PairedCase] = []
         waiting: list[PairedCase] = []
@@ -161,7 +160,8 @@ class Pair:
             if contexts + needs > limit:
                 both, most = format_bytes(contexts + needs), format_bytes(limit)
                 paired.settle(
-                    NOT_ENOUGH, f"both sides together plan {both}; the limit is {most}: raise --memory"
+                    NOT_ENOUGH,
+                    f"both sides together plan {both}; the limit is {most}: raise --memory",
                 )
             elif planned + needs > limit:
                 waiting.append(paired)
@@ -171,9 +171,9 @@ class Pair:
         return joined, waiting
 
     def _verify(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """The cases whose results pass their contracts on both sides; no case is timed before.
+        """Check results against their contracts, and return the cases that pass on both sides.
 
-        Once verifying has used its share of the budget, the rest wait for the next pair.
+        When verification has used its share of the budget, other cases wait for the next pair.
         """
         verified = [paired for paired in paired_cases if paired.verified]
         for paired in paired_cases:
@@ -196,7 +196,7 @@ class Pair:
         return [paired for paired in paired_cases if paired in verified and paired.living]
 
     def _refuse_too_long(self, paired: PairedCase) -> bool:
-        """Settle a case whose first analysis, predicted from its shorter lengths, exceeds the budget."""
+        """Decide a case if its first analysis, predicted from shorter lengths, exceeds the budget."""
         predicted = self.shared.run.predictor.predict(paired.candidate.case)
         whole_s = predicted.seconds * FIRST_LOOK_CALLS if predicted else 0.0
         if predicted is None or whole_s <= self.shared.budget_s:
@@ -204,8 +204,8 @@ class Pair:
         call, whole = format_seconds(predicted.seconds, 2), format_seconds(whole_s, 2)
         paired.settle(
             NOT_ENOUGH,
-            f"predicted {call} a call (exponent {predicted.exponent:.2f}, from shorter lengths), "
-            f"{whole} for the fewest pairs: raise --budget, or leave it out with --cases",
+            f"predicted {call} per call (exponent {predicted.exponent:.2f}, from shorter lengths), "
+            f"{whole} for the fewest pairs: raise --budget, or exclude it with --cases",
         )
         return True
 
@@ -221,5 +221,5 @@ class Pair:
         if paired.living and not is_one_clock(candidate_clock, base_clock):
             paired.settle(
                 INVALID,
-                f"timed by {candidate_clock}, the base by {base_clock}: different clocks are not compared",
+                f"timed by {candidate_clock}, the base by {base_clock}: different clocks cannot be compared",
             )

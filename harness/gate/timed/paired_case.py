@@ -1,4 +1,4 @@
-"""A case on both sides with its state while a timed gate runs, and what all pairs of the gate share."""
+"""State of a timed gate: a case on both sides, and the context that all pairs share."""
 
 import math
 from collections.abc import Generator, Mapping, Sequence
@@ -25,20 +25,20 @@ from harness.sweep.settings import Settings
 
 CANDIDATE, BASE = "candidate", "base"
 BOTH = (CANDIDATE, BASE)
-LEFT_OUT = "left_out"  # runs on neither side, or is meant to fail: nothing to compare
+LEFT_OUT = "left_out"  # runs on neither side, or is expected to fail: not compared
 
-READINGS = 4  # a side's value in a round is their minimum: disturbances only ever lengthen a call
-READING_SECONDS = 5e-4  # a reading is at least this long; shorter calls are repeated within it
-NO_TIME = "the {} read a time that is not positive; leave the clock alone"
-ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (longest reading in seconds, rounds of a pair)
+SAMPLES = 4  # a side's value in a round is their minimum, because disturbances only lengthen calls
+SAMPLE_SECONDS = 5e-4  # a sample takes at least this long; shorter calls are repeated within it
+NO_TIME = "the {} measured a time that is not positive; do not change the clock"
+ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (longest sample in seconds, rounds of a pair)
 
 
 @dataclass
 class PairedCase:
-    """A case on both sides. `verdict` is None while the case may be timed; else `reason` says why not.
+    """A case on both sides. `verdict` is None while the case may be timed; else `reason` explains it.
 
-    A reading is `inner` calls, the same number on both sides. `verified` and `verified_again`: its contract
-    was checked before sampling, and after it.
+    A sample is `inner` calls, the same number on both sides. `verified` and `verified_again`: its contract
+    was checked before and after sampling.
     """
 
     sides: Mapping[str, CaseState]
@@ -71,9 +71,9 @@ class PairedCase:
 
     @property
     def same_program(self) -> bool:
-        """Whether both sides run the same compiled program and nothing else.
+        """Whether both sides run only one program, and it is equal.
 
-        An equal trace of eager calls is not enough: the Python between them takes time, too.
+        An equal trace of eager calls is not enough: the Python code between them also takes time.
         """
         candidate, base = self.candidate, self.base
         return (
@@ -83,46 +83,46 @@ class PairedCase:
         )
 
     @property
-    def reading_s(self) -> float:
+    def sample_s(self) -> float:
         return max(state.call.seconds for state in self.sides.values()) * self.inner
 
     @property
     def rounds(self) -> int:
         """Rounds of one pair of processes."""
-        return next(rounds for most, rounds in ROUNDS if self.reading_s <= most)
+        return next(rounds for most, rounds in ROUNDS if self.sample_s <= most)
 
     @property
     def cost_s(self) -> float:
-        """Estimated seconds of the case's rounds in one pair, with the warm-up as one more round."""
+        """Estimated seconds of the case's rounds in one pair, plus one round for the warm-up."""
         calls = sum(state.call.seconds for state in self.sides.values()) * self.inner
-        return calls * READINGS * (self.rounds + 1)
+        return calls * SAMPLES * (self.rounds + 1)
 
     def set_inner(self) -> None:
-        """Set the calls per reading from the verified calls' times, which must be positive."""
+        """Set the calls per sample from the verified calls' times, which must be positive."""
         for side, state in self.sides.items():
             if not 0 < state.call.seconds < math.inf:
                 self.settle(INVALID, NO_TIME.format(side))
                 return
         fastest = min(state.call.seconds for state in self.sides.values())
-        self.inner = max(1, math.ceil(READING_SECONDS / max(fastest, 1e-7)))
+        self.inner = max(1, math.ceil(SAMPLE_SECONDS / max(fastest, 1e-7)))
 
     def settle(self, verdict: str, reason: str) -> None:
-        """Decide the case without a time, unless it is decided already; both sides let go of it."""
+        """Decide the case without timing, if it is undecided, and release it on both sides."""
         if self.verdict is None:
             self.verdict, self.reason = verdict, reason
         for state in self.sides.values():
             state.end()
 
     def resolve(self) -> None:
-        """Settle the case if a side cannot be timed. A base that fails is not held against the candidate."""
+        """Decide the case if a side cannot be timed. A failing base does not count against the candidate."""
         candidate, base = self.candidate, self.base
         if candidate.status == "ok":  # an expected failure that passed
             self.settle(INCORRECT, candidate.reason or "")
         elif candidate.status is not None:
             self.settle(*_verdict_on_failure(candidate, base))
         elif base.status is not None:
-            why = base.reason or "its contract passed, against what it says of itself"
-            self.settle(NEW, f"the base's is {base.status} ({why}): nothing to compare with")
+            why = base.reason or "marked `expect=…` but passes its contract"
+            self.settle(NEW, f"cannot be compared, because the base is {base.status} ({why})")
 
 
 def _verdict_on_failure(candidate: CaseState, base: CaseState) -> tuple[str, str]:
@@ -135,28 +135,28 @@ def _verdict_on_failure(candidate: CaseState, base: CaseState) -> tuple[str, str
     if candidate.status == base.status and not candidate.plan.expected:
         return LEFT_OUT, f"on both sides {candidate.status}: {reason}"
     if candidate.status not in {"incorrect", "unsupported", "oom"}:
-        return INVALID, f"the candidate's is {candidate.status}: {reason}"
-    # Against another implementation (`impl:NAME`), a case that the candidate cannot run is no regression.
+        return INVALID, f"the candidate is {candidate.status}: {reason}"
+    # With `impl:NAME`, a case that the candidate cannot run is not a regression.
     another = candidate.case.implementation != base.case.implementation
     if another or base.status is not None:
         return LEFT_OUT, reason
     if candidate.status == "oom":
-        return REGRESSED, f"the base fits, the candidate does not: {reason}"
-    did = "runs it, the candidate refuses" if candidate.status == "unsupported" else "is correct"
-    return VANISHED, f"the base {did}: {reason}"
+        return REGRESSED, f"the base fits in memory, the candidate does not: {reason}"
+    base_state = "runs, the candidate is unsupported" if candidate.status == "unsupported" else "is correct"
+    return VANISHED, f"the base {base_state}: {reason}"
 
 
-PROVENANCE = Provenance(run="gate", fingerprint="", environment="", seed=0)  # a gate keeps pairs, not records
-Opponents = Mapping[Case, Case | None]  # the candidate's case -> the base's; None: the base has none
+PROVENANCE = Provenance(run="gate", fingerprint="", environment="", seed=0)  # a gate stores no records
+Counterparts = Mapping[Case, Case | None]  # candidate's case -> base's case, or None
 
 
-class Lost(Exception):  # noqa: N818 - the pair is run again without the case
-    """A case ended its side's process, so the readings of all other cases in this pair are discarded."""
+class ProcessEnded(Exception):  # noqa: N818 - the pair is run again without the case
+    """A case ended its side's process, so the samples of all cases in this pair are discarded."""
 
 
 @dataclass
 class GateContext:
-    """The state that all pairs of a gate share. `executor` is also the one in `run`."""
+    """Context that all pairs of a gate share. `executor` is also the one in `run`."""
 
     run: RunContext
     executor: GateExecutor
@@ -178,22 +178,22 @@ class GateContext:
         self.verifiers.clear()
 
     def check_process(self, paired: PairedCase, state: CaseState) -> None:
-        """Settle the case and raise Lost if the process that last answered for it has ended."""
+        """If the process that last ran the case has ended, decide the case and raise ProcessEnded."""
         if self.executor.processes[state.side or ""].dead:
-            whose = "the candidate" if state is paired.candidate else "the base"
-            paired.settle(INVALID, f"{whose} ended its process: {state.reason}")
-            raise Lost(paired.id)
+            side = "candidate" if state is paired.candidate else "base"
+            paired.settle(INVALID, f"the {side} ended its process: {state.reason}")
+            raise ProcessEnded(paired.id)
 
 
 @contextmanager
 def set_up(
-    groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
+    groups: Sequence[Group], counterparts: Counterparts, sides: Mapping[str, Side], listener: Listener
 ) -> Generator[tuple[GateContext, list[PairedCase]]]:
-    """The context and the paired cases of a gate, shortest lengths first; both end with the block."""
+    """Context and paired cases of a gate, shortest lengths first; they are closed at the end."""
     catalog = sides[CANDIDATE].catalog
-    frameworks = catalog.reference_frameworks(case.implementation for case in opponents)
+    frameworks = catalog.reference_frameworks(case.implementation for case in counterparts)
     references = Processes(sorted(frameworks), "cpu")
-    device = next((case.device for case in opponents if case.device != "cpu"), "cpu")
+    device = next((case.device for case in counterparts if case.device != "cpu"), "cpu")
     executor = GateExecutor(references, device)
     run = RunContext(executor, catalog, PROVENANCE, listener, references.folder)
     if device != "cpu":
@@ -201,7 +201,7 @@ def set_up(
     paired_cases: list[PairedCase] = []
     try:
         for group in groups:
-            context, both_sides = open_group(group, opponents, sides, run)
+            context, both_sides = open_group(group, counterparts, sides, run)
             paired_cases += [PairedCase(pair, context) for pair in both_sides]
         ranks = _ranks([paired.candidate.case for paired in paired_cases])
         paired_cases.sort(key=lambda paired: ranks[paired.id])
@@ -214,24 +214,23 @@ def set_up(
 
 
 def _ranks(cases: Sequence[Case]) -> dict[str, int]:
-    """Each case's rank among the lengths of its series: too small a budget then omits the longest ones."""
+    """Each case's rank among the lengths of its series; with a small budget the longest are not run."""
     series = grouped(sorted(cases, key=lambda case: case.seq), lambda case: case.series)
     return {case.id: rank for lengths in series.values() for rank, case in enumerate(lengths)}
 
 
 def open_group(
-    group: Group, opponents: Opponents, sides: Mapping[str, Side], run: RunContext
+    group: Group, counterparts: Counterparts, sides: Mapping[str, Side], run: RunContext
 ) -> tuple[GroupContext, list[dict[str, CaseState]]]:
-    """A group's context, and each case of `opponents` as states by side: both, or the candidate's alone."""
+    """A group's context, and the states of each case in `counterparts` by side; without a base only one."""
     pairs: list[dict[str, CaseState]] = []
     for case in group.cases:
-        if case in opponents:
-            theirs = opponents[case]
+        if case in counterparts:
+            theirs = counterparts[case]
             pair = {CANDIDATE: _state(case, sides[CANDIDATE])}
             pairs.append(pair if theirs is None else {**pair, BASE: _state(theirs, sides[BASE])})
-    states = [
-        pair[side] for side in BOTH for pair in pairs if side in pair
-    ]  # the first one's family draws inputs
+    # The first state's family generates the inputs.
+    states = [pair[side] for side in BOTH for pair in pairs if side in pair]
     return GroupContext(group, run, 0, states), pairs
 
 

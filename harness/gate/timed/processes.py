@@ -1,4 +1,4 @@
-"""The two processes of a pair: a newly executed interpreter per side, which holds all cases of its side."""
+"""Processes of a pair: a new interpreter per side, which runs all cases of its side."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,17 +15,17 @@ from harness.run.processes.output_log import Log
 from harness.run.processes.worker_process import Process, Processes
 from harness.sweep.settings import Settings
 
-HOLD_SECONDS = 60.0  # timeout of taking in or dropping a case
-# Keep freed memory in the process. By default glibc returns the top of its heap or keeps it, by what happens
-# to lie above it; then every call faults in new pages or none, so that a process has one of two speeds.
+HOLD_SECONDS = 60.0  # timeout of adding or dropping a case
+# Keep freed memory in the process. By default glibc may return the top of its heap, depending on what is
+# above it. Then every call faults in new pages or none, and a process has one of two speeds.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(1 << 34), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
-PADDING = "SEQSWEEP_PADDING"  # its length moves a new process's stack, so that memory layouts are sampled
+PADDING = "SEQSWEEP_PADDING"  # its length shifts a new process's stack, to vary memory layouts
 
 
 class SideProcess:
-    """A side's process for one pair: an interpreter of its own, which forks the worker at the first request.
+    """A side's process for one pair: a new interpreter, which forks the worker at the first request.
 
-    `fork` starts the worker and `stop` ends the interpreter. `dead`: it has ended without an answer.
+    `fork` starts the worker and `stop` ends the interpreter. `dead`: it has ended without a reply.
     """
 
     def __init__(self, side: Side, fork: Callable[[], Worker], stop: Callable[[], None]) -> None:
@@ -34,7 +34,7 @@ class SideProcess:
         self._worker: Worker | None = None
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
-        """As :meth:`Worker.ask`. SideError when the interpreter did not start."""
+        """Like :meth:`Worker.ask`. SideError if the interpreter did not start."""
         worker = self._worker = self._worker or self._start()
         try:
             return worker.ask(verb, seconds, **arguments)
@@ -50,7 +50,7 @@ class SideProcess:
             raise SideError(text) from None
 
     def kill(self) -> None:
-        """Kill the worker; may be called while another thread waits for its answer."""
+        """Kill the worker; may be called while another thread waits for its reply."""
         if self._worker is not None:
             self._worker.kill()
 
@@ -61,8 +61,8 @@ class SideProcess:
         self._stop()
 
 
-class HeldCase:
-    """A Worker handle for one of the cases that a side's process holds."""
+class SideCase:
+    """Worker handle for one of the cases in a side's process."""
 
     def __init__(self, process: SideProcess, key: str, job: Job, seconds: float) -> None:
         self.process, self.key, self.seconds = process, key, seconds
@@ -75,34 +75,34 @@ class HeldCase:
         return None  # after `release` a side's process may use all cores
 
     def kill(self) -> None:
-        """Kill the process, with all the cases that it holds."""
+        """Kill the process, with all its cases."""
         self.process.kill()
 
     def close(self) -> None:
-        """Drop the case; the process stays, because it holds others."""
+        """Drop the case. The process continues, because it has other cases."""
         if not self.process.dead:
             with suppress(Ended):  # the next request will find the process dead
                 self.process.ask("drop", self.seconds, case=self.key)
 
 
 class GateExecutor:
-    """The executor of a gate: a side's process holds all its cases; a reference gets a process of its own."""
+    """Executor of a gate: one process per side for all cases, and a separate process per reference."""
 
     def __init__(self, references: Processes, device: str = "cpu") -> None:
         self.references, self.device = references, device
         self.processes: Mapping[str, SideProcess] = {}
-        self.held = self.opened = 0
+        self.cases = self.opened = 0
 
     def spawn(self, job: Job, limit_bytes: int) -> Worker:
         if job.role == "reference":
             return self.references.spawn(job, limit_bytes)
-        self.held += 1
-        return HeldCase(self.processes[job.side or ""], str(self.held), job, HOLD_SECONDS)
+        self.cases += 1
+        return SideCase(self.processes[job.side or ""], str(self.cases), job, HOLD_SECONDS)
 
     def open(
         self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
     ) -> SideProcess:
-        """Start a side's interpreter without waiting for it. SideError when it cannot be started."""
+        """Start a side's interpreter without waiting for it. SideError if it cannot be started."""
         self.opened += 1
         monitor = self.references.monitor
         monitor.limit_bytes = settings.memory_bytes
@@ -131,7 +131,7 @@ class GateExecutor:
 
 
 def _job(side: Side, folder: Path, frameworks: Sequence[str], settings: Settings) -> Job:
-    """The job of the process as a whole; every case that it holds has a job of its own."""
+    """Job of the whole process; each of its cases has another job."""
     return Job(
         role="side",
         framework=",".join(frameworks),

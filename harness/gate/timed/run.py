@@ -1,4 +1,4 @@
-"""`gate` with a clock: both sides interleaved in one run, pair by pair, until each case has its verdict."""
+"""Timed gate: measures both sides in interleaved pairs until each case has a verdict."""
 
 import math
 import os
@@ -19,7 +19,7 @@ from harness.core.units import format_seconds
 from harness.gate.options import LEAST_PAIRS, GateOptions
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, TIME, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, plan_of, unmeasured_verdicts
-from harness.gate.timed.decision import CaseEvidence, Margin, Rounds, noise_lines
+from harness.gate.timed.decision import CaseEvidence, Margin, PairResult, noise_lines
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase, set_up
 from harness.gate.timed.sequential_test import SequentialTest, TestState
@@ -30,9 +30,9 @@ from harness.store.atomic import replace, write_error
 from harness.store.runs import new_run_id
 from harness.sweep.project import Project
 
-TAIL = 0.22  # log 1.25: a 90th percentile beyond this ratio is noted, and decides nothing
-SAME = "same program on both sides, so a difference in time is the machine's"
-MEANT = "slower, which is accepted"
+TAIL = 0.22  # log 1.25: a larger ratio of 90th percentiles gets a note, but does not change the verdict
+SAME = "same program on both sides, so a time difference comes from the machine"
+ACCEPTED = "slower, accepted in bench.yaml"
 HEADER = "gate.json"
 REMEDY = "remove its folder, and run the gate again"
 
@@ -41,7 +41,7 @@ Counts: TypeAlias = Sequence[tuple[str, int]]  # of kernels
 
 @dataclass(frozen=True)
 class StoredGate:
-    """`results/gates/<id>/gate.json`: the outcome of a timed gate and its evidence; `sources` are hashes."""
+    """`results/gates/<id>/gate.json`: outcome and evidence of a timed gate; `sources` are hashes."""
 
     command: tuple[str, ...]
     started: str
@@ -52,7 +52,7 @@ class StoredGate:
 
 
 def new_folder(results: Path, gate_id: str) -> Path:
-    """The folder of a new gate. MachineError where none can be made, before anything is measured."""
+    """Create the folder of a new gate, before anything is measured. MachineError if that fails."""
     folder = results / "gates" / gate_id
     try:
         folder.mkdir(parents=True)
@@ -66,27 +66,27 @@ def store_gate(folder: Path, gate: StoredGate) -> None:
 
 
 def newest_gate(results: Path) -> StoredGate:
-    """The newest gate that has ended: ids sort by time. UsageError when there is none, or it is damaged."""
+    """The newest gate that has finished; ids sort by time. UsageError if there is none, or it is damaged."""
     path = max((results / "gates").glob(f"*/{HEADER}"), default=None)
     if path is None:
-        raise UsageError(f"no gate is kept in {results / 'gates'}; run one with: seqsweep gate")
+        raise UsageError(f"no gate is stored in {results / 'gates'}; run one with: seqsweep gate")
     return from_plain(StoredGate, json_file.read_object(path, REMEDY, StoredGate))
 
 
 @dataclass(frozen=True)
 class TimedResult:
-    """The result of the loop; `rounds` are by case id, in the order of pairs."""
+    """Result of the loop; `results` are by case id, in the order of pairs."""
 
     paired_cases: tuple[PairedCase, ...] = ()
     sequential_test: SequentialTest = field(default_factory=lambda: SequentialTest({}))
-    rounds: Mapping[str, Sequence[Rounds]] = field(default_factory=dict[str, Sequence[Rounds]])
+    results: Mapping[str, Sequence[PairResult]] = field(default_factory=dict[str, Sequence[PairResult]])
     disturbances: tuple[str, ...] = ()
 
 
 def verdicts(plan: GatePlan, result: TimedResult, options: GateOptions) -> tuple[CaseVerdict, ...]:
     by_id = {paired.id: paired for paired in result.paired_cases}
     case_verdicts: list[CaseVerdict] = []
-    for case in plan.opponents:
+    for case in plan.counterparts:
         paired = by_id.get(case.id)
         if paired is None:
             case_verdicts.append(plan.verdict_on(case, NEW, plan.new[case.id]))
@@ -108,52 +108,51 @@ def _timed_verdict(
     notes: list[str] = []
     if paired.same_program and plan.demotes_same_program:
         if verdict in {REGRESSED, IMPROVED}:
-            notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
+            notes.append(f"advisory: by time only it is {verdict.replace('_', ' ')} ({reason})")
         verdict, reason = UNCHANGED, SAME
     elif verdict == REGRESSED and (why := plan.accept(paired.id, "time")):
-        notes.append(
-            f"accepted: {reason}: {why}"
-        )  # a note, because tables show no reason of an unchanged case
-        verdict, reason = UNCHANGED, MEANT
+        # A note, because tables do not show the reason of an unchanged case.
+        notes.append(f"accepted: {reason}: {why}")
+        verdict, reason = UNCHANGED, ACCEPTED
     notes += _kernels_note(paired)
     if verdict != REGRESSED:
-        notes += _tail_note(result.rounds.get(paired.id, ()))
+        notes += _tail_note(result.results.get(paired.id, ()))
     measured = {"effect": decision.effect, "low": decision.low, "high": decision.high}
     return plan.verdict_on(
         paired.candidate.case, verdict, reason, tuple(notes), pairs=decision.pairs, **measured
     )
 
 
-def _tail_note(rounds: Sequence[Rounds]) -> list[str]:
-    """A note on calls that are slow only now and then: the minima that decide would hide them."""
-    tails = [pair.tail for pair in rounds if pair.tail is not None]
+def _tail_note(results: Sequence[PairResult]) -> list[str]:
+    """Note on calls that are slow only sometimes, which the minima that decide do not show."""
+    tails = [pair.tail for pair in results if pair.tail is not None]
     tail = statistics.median(tails) if tails else 0.0
     if tail <= TAIL:
         return []
-    return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]
+    return [f"advisory: the slowest tenth of its calls is {100 * math.expm1(tail):.0f} % slower"]
 
 
 def _kernels_note(paired: PairedCase) -> list[str]:
-    """A note where the sides ran different kernels: one may have fallen back to another path."""
+    """Note if the sides ran different kernels, because one may have fallen back to another path."""
     candidate, base = (paired.sides[side].kernels_run for side in (CANDIDATE, BASE))
     if not candidate or not base or dict(candidate) == dict(base):
         return []
-    own, other = _apart(candidate, base), _apart(base, candidate)
-    return [f"the sides ran different kernels: the candidate {own}; the base {other}"]
+    own, other = _differing(candidate, base), _differing(base, candidate)
+    return [f"different kernels ran. Candidate: {own}. Base: {other}"]
 
 
-def _apart(counts: Counts, others: Counts) -> str:
+def _differing(counts: Counts, others: Counts) -> str:
     return ", ".join(f"{name} {n}×" for name, n in counts if dict(others).get(name) != n) or "nothing else"
 
 
 def decision_reason(state: TestState) -> str:
-    """The sentence why a case's pairs led to its decision."""
+    """Reason for the decision on a case's pairs."""
     decision, delta = state.latest, state.margin.slowdown
     half = f"{50 * delta:g} %"
     if decision.verdict == REGRESSED and decision.low is None:
-        return "more than twice as slow in a first pair of processes, and again in a fresh one"
+        return "more than twice as slow in the first pair of processes, and again in a fresh pair"
     if decision.verdict == REGRESSED:
-        if state.suspicion is None or state.fresh is None:  # advisory: no fresh pairs are taken
+        if state.suspicion is None or state.fresh is None:  # advisory cases have no fresh pairs
             return f"more than {half} slower on {decision.pairs} pairs"
         before = state.suspicion.pairs
         return f"more than {half} slower on {before} pairs, and again on {decision.pairs} fresh ones"
@@ -163,45 +162,45 @@ def decision_reason(state: TestState) -> str:
         return f"a slowdown of {100 * delta:g} % is excluded"
     if state.unconfirmed:
         return f"not confirmed: {state.unconfirmed}"
-    return f"open after {len(state.effects)} pairs: raise --max-pairs, or measure on a quieter machine"
+    return f"undecided after {len(state.effects)} pairs: raise --max-pairs, or measure on a quieter machine"
 
 
 def _open_reason(state: TestState, options: GateOptions, missing: int) -> str:
-    """Why a case has no verdict: the pairs that its next analysis needs did not fit the budget."""
+    """Reason for no verdict: the pairs for the next analysis do not fit the budget."""
     return (
-        f"open after {len(state.effects)} pairs: the {missing} more that the next analysis needs do not fit "
-        f"the budget of {format_seconds(options.budget_s, 2)}; raise --budget, or name fewer with --cases"
+        f"undecided after {len(state.effects)} pairs: {missing} more do not fit the budget of "
+        f"{format_seconds(options.budget_s, 2)}; raise --budget, or select fewer cases with --cases"
     )
 
 
 def evidence_of(paired: PairedCase, result: TimedResult, plan: GatePlan) -> CaseEvidence:
-    """What --explain shows of a case beside its verdict."""
+    """Evidence on a case, for --explain."""
     state = result.sequential_test.cases.get(paired.id)
-    rounds = result.rounds.get(paired.id, ())
+    pairs = result.results.get(paired.id, ())
     return CaseEvidence(
         slowdown=plan.delta(paired.candidate.case),
         first=tuple(state.first) if state else (),
         fresh=tuple(state.fresh or ()) if state else (),
-        rounds=tuple(pair.log_ratios for pair in rounds),
-        levels_s=tuple(pair.levels_s for pair in rounds),
+        rounds=tuple(pair.log_ratios for pair in pairs),
+        levels_s=tuple(pair.levels_s for pair in pairs),
         same_program=paired.same_program if paired.candidate.plan.static.program else None,
     )
 
 
 def looks(max_pairs: int) -> tuple[int, ...]:
-    """The numbers of pairs after which a case has an interim analysis: 4, 6, 8 … and the last."""
+    """Numbers of pairs after which a case has an interim analysis: 4, 6, 8 … and the last."""
     return tuple(dict.fromkeys([*range(LEAST_PAIRS, max_pairs + 1, 2), max_pairs]))
 
 
 def run_timed(
     project: Project, options: GateOptions, progress: Progress
 ) -> tuple[GateOutcome, dict[str, CaseEvidence]]:
-    """Measure, decide and store."""
+    """Measure and decide every case, and store the outcome."""
     with ExitStack() as stack:
         plan = stack.enter_context(plan_of(project, options))
-        for device in sorted({case.device for case in plan.opponents}):
-            tell = progress.message if options.wait else None
-            stack.enter_context(device_lock(device, wait=tell))
+        for device in sorted({case.device for case in plan.counterparts}):
+            log = progress.message if options.wait else None
+            stack.enter_context(device_lock(device, wait=log))
         now, command = datetime.now(UTC), tuple(typed_command())
         present = [path.name for path in (project.results / "gates").glob("*")]
         gate_id = new_run_id(now, f"{os.getpid()} {' '.join(command)}", present)
@@ -234,15 +233,15 @@ def run_timed(
 
 
 def _measure(plan: GatePlan, options: GateOptions, progress: Progress) -> TimedResult:
-    opponents = {case: theirs for case, theirs in plan.opponents.items() if theirs is not None}
-    if not opponents:
+    counterparts = {case: theirs for case, theirs in plan.counterparts.items() if theirs is not None}
+    if not counterparts:
         return TimedResult()
     steps = looks(options.max_pairs)
-    with set_up(plan.groups(), opponents, plan.sides, progress) as (shared, paired_cases):
+    with set_up(plan.groups(), counterparts, plan.sides, progress) as (shared, paired_cases):
         test = SequentialTest(
             {paired.id: Margin(plan.delta(paired.candidate.case), looks=steps) for paired in paired_cases}
         )
         loop = GateLoop(shared, paired_cases, test, options.budget_s, plan.demotes_same_program)
         loop.run()
-    rounds = grouped(loop.rounds, lambda rounds: rounds.case)
-    return TimedResult(tuple(paired_cases), test, rounds, tuple(loop.disturbances))
+    results = grouped(loop.results, lambda result: result.case)
+    return TimedResult(tuple(paired_cases), test, results, tuple(loop.disturbances))

@@ -1,4 +1,4 @@
-"""Interleaved sampling of one pair: in each round both sides have a turn at every case, in random order."""
+"""Interleaved sampling of one pair: each round samples every case on both sides, in random order."""
 
 import math
 import random
@@ -10,29 +10,29 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from harness.gate.outcome import INVALID
-from harness.gate.timed.decision import Rounds
-from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, GateContext, PairedCase
+from harness.gate.timed.decision import PairResult
+from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, SAMPLES, GateContext, PairedCase
 from harness.run.group.profiling import name_kernels
 from harness.run.group.sampling import settle_memoized
 
-WARM_BATCHES = 5  # at most, until the smallest reading no longer falls
-SETTLED = 0.97  # of the smallest reading so far: a batch above it no longer falls
-TENTHS = 10  # the slowest tenth needs as many readings: of fewer, a 90th percentile is an extrapolation
-WARM_SECONDS = 0.01  # of a reading; longer ones are warm after one batch
+WARM_BATCHES = 5  # most warm-up batches; fewer if the smallest sample no longer falls
+SETTLED = 0.97  # warm if a batch's smallest sample is above this share of the smallest so far
+TENTHS = 10  # with fewer samples, a 90th percentile would be an extrapolation
+WARM_SECONDS = 0.01  # cases with longer samples are warm after one batch
 
 
-Turns: TypeAlias = tuple[str, str]  # (case, side)
-Readings: TypeAlias = dict[Turns, list[list[float]]]  # seconds per call, by turn
+Turn: TypeAlias = tuple[str, str]  # (case, side)
+Samples: TypeAlias = dict[Turn, list[list[float]]]  # seconds per call, by turn
 
 
 class PairSampler:
-    """Samples the cases of one pair, the sides interleaved in random order."""
+    """Samples the cases of one pair, with both sides interleaved in random order."""
 
     def __init__(self, shared: GateContext, number: int, order: random.Random) -> None:
         self.shared, self.number, self.random = shared, number, order
 
-    def sample(self, paired_cases: Sequence[PairedCase]) -> list[Rounds]:
-        readings: Readings = defaultdict(list)
+    def sample(self, paired_cases: Sequence[PairedCase]) -> list[PairResult]:
+        samples: Samples = defaultdict(list)
         for paired in paired_cases:
             self._warm_up(paired)
         checked = {
@@ -43,63 +43,64 @@ class PairSampler:
         for round_ in range(max((paired.rounds for paired in paired_cases), default=0)):
             for paired in paired_cases:
                 if paired.living and round_ < paired.rounds:
-                    self._round(paired, readings)
+                    self._round(paired, samples)
                 if paired.living and round_ == checked.get(paired.id):
                     self._check_timed_call(paired, "fresh0")
         for paired in paired_cases:
             if paired.living and not paired.verified_again:
-                self._verify_again(paired, readings)
+                self._verify_again(paired, samples)
         timed = [paired for paired in paired_cases if paired.living]
-        all_rounds = [
-            _summarise(self.number, paired.id, readings[paired.id, CANDIDATE], readings[paired.id, BASE])
+        results = [
+            _summarise(self.number, paired.id, samples[paired.id, CANDIDATE], samples[paired.id, BASE])
             for paired in timed
         ]
-        for paired, rounds in zip(timed, all_rounds, strict=True):
-            for side, level_s in zip(BOTH, rounds.levels_s, strict=True):
+        for paired, result in zip(timed, results, strict=True):
+            for side, level_s in zip(BOTH, result.levels_s, strict=True):
                 state = paired.sides[side]
                 state.call = replace(state.call, seconds=level_s)
-        return all_rounds
+        return results
 
-    def _round(self, paired: PairedCase, readings: Readings) -> None:
-        # The second side finds the caches as the first left them, so the order is random in every round.
+    def _round(self, paired: PairedCase, samples: Samples) -> None:
+        # The first side changes the caches for the second, so the order is random in every round.
         for side in self.random.sample(BOTH, len(BOTH)):
-            readings[paired.id, side].append(self._turn(paired, side))
+            samples[paired.id, side].append(self._turn(paired, side))
 
     def _warm_up(self, paired: PairedCase) -> None:
-        """Sample a case on both sides until its smallest reading no longer falls."""
+        """Sample a case on both sides until its smallest sample no longer falls."""
         smallest = dict.fromkeys(BOTH, math.inf)
         for _ in range(WARM_BATCHES):
             latest = {side: min(self._turn(paired, side, warm=True), default=0.0) for side in BOTH}
             settled = all(latest[side] >= SETTLED * smallest[side] for side in BOTH)
-            if not paired.living or settled or paired.reading_s > WARM_SECONDS:
+            if not paired.living or settled or paired.sample_s > WARM_SECONDS:
                 break
             smallest = {side: min(smallest[side], latest[side]) for side in BOTH}
 
     def _turn(self, paired: PairedCase, side: str, *, warm: bool = False) -> list[float]:
-        """One turn's readings, in seconds per call; none when it settled the case."""
+        """Samples of one turn, in seconds per call; empty if the turn decided the case."""
         state = paired.sides[side]
         if not paired.living:
             return []
-        # No untimed call first: the minimum of the readings counts, which is not the cold one.
-        asked = {"readings": READINGS, "inner": paired.inner, "warm": False}
-        answer = paired.context.ask(state, "turns", "sample", **asked)
+        # Without a warm-up call: only the minimum of the samples counts, and a cold call is slower.
+        arguments = {"readings": SAMPLES, "inner": paired.inner, "warm": False}
+        answer = paired.context.ask(state, "turns", "sample", **arguments)
         self.shared.check_process(paired, state)
         if answer is None:
             paired.resolve()
             return []
         if answer["compiled"] and not warm:
             paired.settle(
-                INVALID, f"the {side} compiles in timed code; keep shapes and static arguments fixed"
+                INVALID,
+                f"the {side} compiles in timed code; use the same shapes in every call",
             )
         return answer["samples_s"]
 
-    def _verify_again(self, paired: PairedCase, readings: Readings) -> None:
-        """Verify a last call of both sides under the clock, and that neither memoizes its answers."""
+    def _verify_again(self, paired: PairedCase, samples: Samples) -> None:
+        """Verify a last timed call of both sides, and that both do not memoize results."""
         self._check_timed_call(paired, "fresh1")
         verifier = self.shared.verifier(paired.context)
         for side, state in paired.sides.items():
             if state.living:
-                sampled_s = statistics.median(map(min, readings[paired.id, side]))
+                sampled_s = statistics.median(map(min, samples[paired.id, side]))
                 settle_memoized(paired.context, verifier, state, sampled_s)
             if state.living:
                 name_kernels(paired.context, state)
@@ -111,18 +112,18 @@ class PairSampler:
         verifier = self.shared.verifier(paired.context)
         for state in paired.sides.values():
             if paired.living and state.living:
-                verifier.check_timed_call(state, name, 1 if state.call.is_long else READINGS)
+                verifier.check_timed_call(state, name, 1 if state.call.is_long else SAMPLES)
                 self.shared.check_process(paired, state)
         paired.resolve()
 
 
 def _summarise(
     pair: int, case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]
-) -> Rounds:
-    # The minimum of a turn, because disturbances only add time. Over pairs of equal sides, effects by minima
-    # spread by 0.7 to 1.0 %, by medians 1.4 to 1.8 %, by means 7 to 24 % (on a two-core virtual machine).
+) -> PairResult:
+    # The minimum of a turn, because disturbances only add time. With the same code on both sides, effects
+    # from minima spread by 0.7 to 1.0 %, medians 1.4 to 1.8 %, means 7 to 24 % (two-core virtual machine).
     candidate_s, base_s = [min(turn) for turn in candidate], [min(turn) for turn in base]
-    return Rounds(
+    return PairResult(
         pair=pair,
         case=case,
         log_ratios=tuple(math.log(c / b) for c, b in zip(candidate_s, base_s, strict=True)),
@@ -132,5 +133,5 @@ def _summarise(
 
 
 def _p90(turns: Sequence[Sequence[float]]) -> float:
-    readings = [seconds for turn in turns for seconds in turn]
-    return statistics.quantiles(readings, n=TENTHS)[-1]
+    samples = [seconds for turn in turns for seconds in turn]
+    return statistics.quantiles(samples, n=TENTHS)[-1]

@@ -1,12 +1,12 @@
-"""The group-sequential test over all cases of a gate: interim analyses, confirmation, Holm's procedure.
+"""Group-sequential test over all cases of a gate: interim analyses, confirmation, Holm's procedure.
 
-A case is analysed after each number of pairs in its margin's `looks`. *Regressed* takes two steps: the
-first only raises a suspicion; on fresh pairs it must hold again, and survive Holm's procedure over all
+A case is analysed after each number of pairs in its margin's `looks`. *Regressed* takes two steps. The first
+only makes the case suspected. Then fresh pairs must confirm it, and it must pass Holm's procedure over all
 cases of the gate that are not advisory.
 
-A slowdown of more than twofold needs no such budget: a first pair beyond it and a fresh pair beyond it
-decide. If the fresh one is not, the case continues with both pairs as first ones. That biases no verdict:
-the early look could only have ended it as regressed, and the pair it keeps can only speak against unchanged.
+A slowdown of more than twofold needs only two pairs: a first pair and a fresh pair beyond it. If the fresh
+pair is not, the case continues with both as first pairs. This biases no verdict: the early look could only
+have ended in regressed, and the first pair can only count against unchanged.
 """
 
 import math
@@ -21,7 +21,7 @@ HOLM_LEVEL = 0.05
 
 @dataclass
 class TestState:
-    """The effects of a case's pairs: the first ones, and once it is suspected the fresh ones that confirm."""
+    """Effects of a case's first pairs and, if it is suspected, of the fresh pairs that confirm it."""
 
     margin: Margin
     first: list[float] = field(default_factory=list[float])
@@ -32,22 +32,22 @@ class TestState:
 
     @property
     def effects(self) -> list[float]:
-        """The effects for the next interim analysis."""
+        """Effects for the next interim analysis."""
         return self.first if self.fresh is None else self.fresh
 
     @property
     def grossly_suspected(self) -> bool:
-        """Whether the first pair alone raised the suspicion."""
+        """Whether the case is suspected because of its first pair only."""
         return self.verdict is None and self.suspicion is not None and self.suspicion.pairs == 1
 
     @property
     def latest(self) -> Decision:
-        """The verdict or, before it is reached, the effect so far as not enough evidence."""
+        """The verdict or, if undecided, the effect so far with not enough evidence."""
         return self.verdict or replace(judge(self.effects, self.margin), verdict=NOT_ENOUGH)
 
 
 class SequentialTest:
-    """The test's state by case. `advisory` cases (the same program on both sides) get one analysis only."""
+    """State of the test by case. `advisory` cases (same program on both sides) have only one analysis."""
 
     def __init__(self, margins: Mapping[str, Margin], advisory: Collection[str] = ()) -> None:
         self.cases = {case: TestState(margin) for case, margin in margins.items()}
@@ -65,20 +65,20 @@ class SequentialTest:
         return next((look - count for look in state.margin.looks if look > count), 1)
 
     def advise(self, case: str) -> None:
-        """Mark a case advisory. If it has had one interim analysis, that result stands."""
+        """Mark a case advisory. If it has had one interim analysis, that result is final."""
         self.advisory.add(case)
         state = self.cases.get(case)
         if state is not None and len(state.first) >= min(state.margin.looks):
             state.verdict = state.verdict or state.suspicion or judge(state.first, state.margin)
 
     def drop(self, case: str) -> None:
-        """Remove a case that was decided without a time."""
+        """Remove a case that was decided without timing."""
         self.cases.pop(case, None)
 
     def feed(self, case: str, effect: float) -> None:
         """Add one pair of a case. ValueError for an effect that is not finite."""
         if not math.isfinite(effect):
-            raise ValueError(f"{case}: a pair's effect is no number; the pair must be measured again")
+            raise ValueError(f"{case}: a pair's effect is not finite; measure the pair again")
         state = self.cases.get(case)
         if state is None or state.verdict is not None:
             return
@@ -113,20 +113,20 @@ class SequentialTest:
         if suspicion is None or (decision.verdict == NOT_ENOUGH and not last):
             return
         if decision.verdict == REGRESSED and not self._survives(case):
-            # More pairs may lower its p-value yet.
+            # More pairs may still lower its p-value.
             if not last:
                 return
             count = len(self.cases.keys() - self.advisory)
-            state.unconfirmed = f"does not survive Holm's procedure over {count} cases"
+            state.unconfirmed = f"does not pass Holm's procedure over {count} cases"
             decision = Decision(NOT_ENOUGH, decision.effect, decision.low, decision.high, decision.pairs)
         elif decision.verdict != REGRESSED:
-            state.unconfirmed = f"{suspicion.pairs} pairs said regressed, fresh ones do not"
+            state.unconfirmed = f"regressed on {suspicion.pairs} pairs, but not on fresh ones"
         state.verdict = confirm(suspicion, decision)
 
     def _survives(self, case: str) -> bool:
-        """Whether Holm's procedure over the gated cases rejects "not slower than Δ/2" for a case."""
-        # A suspected case is tested on its fresh pairs alone: its first ones were selected for being slow. A
-        # case with another verdict has p = 1, and still counts among the hypotheses.
+        """Whether Holm's procedure over the cases that are not advisory rejects "not slower than Δ/2"."""
+        # A suspected case is tested only on its fresh pairs, because its first ones were selected for being
+        # slow. A case with another verdict has p = 1, and still counts as a hypothesis.
         p_values = {
             name: p_value(state.effects, state.margin)
             if state.verdict is None or state.verdict.verdict == REGRESSED

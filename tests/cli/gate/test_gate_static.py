@@ -142,19 +142,19 @@ def test_more_memory_more_arithmetic_and_a_fallback_are_regressions(every):
     told = reasons(every[0])
     assert "temp 0 B -> 256 B" in told["roomy"]
     assert told["busy"] == "FLOPs 64 -> 128 (2.00×)"
-    assert told["quick"].startswith("approximates nothing any more: recall 0.")
+    assert told["quick"].startswith("no longer an approximation: recall 0.")
     regressed = [case for case in every[0].json["cases"] if case["verdict"] == "regressed"]
     assert all(case["file"].endswith(".py") and case["line"] > 1 for case in regressed)
 
 
 def test_what_the_base_lacks_is_told(every):
     told = reasons(every[0])
-    assert "field shift=1 is unknown to the base" in told["same shifted"]
+    assert "the base does not have field shift=1" in told["same shifted"]
     assert "points/fresh is not registered in the base" in told["fresh"]
 
 
 def test_a_case_that_may_go_is_left_out_with_its_reason(every):
-    assert list(every[0].json["left_out"].values()) == ["gone, which is accepted: nobody calls it"]
+    assert list(every[0].json["left_out"].values()) == ["vanished, as accepted: nobody calls it"]
 
 
 def test_an_accepted_change_is_told(every):

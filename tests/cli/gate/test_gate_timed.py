@@ -80,7 +80,7 @@ def test_a_self_check_says_everything_about_every_case(checked):
     assert data["kind"] == "time"
     assert data["self_check"] is True
     assert data["slowdown"] == {"calm": 0.9}
-    assert data["notes"][-1].startswith("equal sides spread by ")
+    assert data["notes"][-1].startswith("equal sides differ by ")
 
 
 def test_the_last_gate_is_shown_again(work, gate, checked):

@@ -1,4 +1,4 @@
-"""Outcomes built by hand: one case of every verdict, all figures chosen."""
+"""Outcomes for tests: one case of every verdict, with chosen figures."""
 
 import io
 import math
@@ -25,7 +25,7 @@ BASE = "git:3d602ab (merge base with origin/main)"
 SPREAD = "12 pairs spread by 6 %: raise --max-pairs"
 LONE = {
     "reason": "more than 2.5 % slower, on fresh pairs too",
-    "notes": ("isolated: the lengths beside it are unchanged",),
+    "notes": ("isolated: the adjacent lengths are unchanged",),
     "file": "/checkout/impls/mask/scatter.py",
     "line": 12,
 }
@@ -86,7 +86,7 @@ SLOWER = verdict_of(case_id("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4)
 
 
 def evidence_on(case=SLOWER, **more):
-    """A verdict, and the evidence on it."""
+    """A verdict and its evidence."""
     first = (0.048, 0.051, 0.055, 0.050)
     fresh = (0.049, 0.052, 0.047, 0.053)
     rounds = tuple(tuple(effect + step for step in (-0.02, 0.0, 0.02)) for effect in (*first, *fresh))

@@ -1,4 +1,4 @@
-"""Reports of a gate, whole against files that a person has read, and at their edges."""
+"""Reports of a gate: whole outputs against golden files, and edge cases."""
 
 import io
 import json
@@ -27,24 +27,24 @@ from tests.goldens import assert_golden, scenes
 
 
 @pytest.mark.parametrize("width", [100, 140])
-def test_the_page_of_a_gate(width):
+def test_the_terminal_output_of_a_gate(width):
     assert_golden(f"gate_{width}.txt", page(print_gate, outcome_of(), width))
 
 
-def test_the_page_of_exact_figures():
+def test_the_output_of_a_static_gate():
     assert_golden(
         "gate_static.txt", page(print_gate, static_outcome(), 100) + "\n" + summary(static_outcome())
     )
 
 
-def test_the_document_the_annotations_and_the_summary_of_every_verdict():
+def test_junit_annotations_and_summary_of_every_verdict():
     assert_golden("gate_junit.xml", junit(outcome_of()).decode())
     assert_golden("gate_annotations.txt", "\n".join(annotations(outcome_of(), "/checkout")) + "\n")
     assert_golden("gate_summary.md", summary(outcome_of()))
 
 
 def test_explanations():
-    """A regression; nothing timed; a confirmation that disagrees; two pairs; an open case."""
+    """A regression; nothing timed; a confirmation that fails; two pairs; an undecided case."""
     regression = (0.048, 0.051, 0.055, 0.050)
     bare = {"fresh": (), "rounds": ()}
     gone = CaseVerdict("m/a", VANISHED, "the working tree does not have it")
@@ -102,14 +102,14 @@ def test_a_change_is_in_percent_a_factor_beyond_twofold_and_has_no_bounds_with_f
     assert (wording.change(few), wording.interval(few)) == ("+5.1 %", "–")
 
 
-def test_a_terminal_gets_colours_and_a_pipe_none():
+def test_only_a_terminal_gets_colours():
     out = io.StringIO()
     print_gate(Console(file=out, width=120, force_terminal=True, color_system="standard"), outcome_of())
     assert "\x1b[1;31mregressed" in out.getvalue()
     assert "\x1b" not in page(print_gate, outcome_of())
 
 
-def test_the_data_have_ratios_beside_logarithms():
+def test_the_data_have_ratios_and_logarithms():
     cases = [
         verdict_of("m/a", REGRESSED, 3, 5, 7),
         CaseVerdict("m/b", NOT_ENOUGH, "none", effect=math.log(2)),
@@ -123,24 +123,24 @@ def test_the_data_have_ratios_beside_logarithms():
 
 
 def test_odd_outcomes_for_ci():
-    """A side that does not load; what GitHub or XML would parse; eleven of a level; lenience; equal sides."""
-    says = "git:3d602ab does not load: SyntaxError in impls/mask/scatter.py; mend it or name another side"
+    """A side that does not load; text that GitHub or XML would parse; eleven of a level; equal sides."""
+    error = "git:3d602ab does not load: SyntaxError in impls/mask/scatter.py; fix it, or name another base"
     cases = [verdict_of("m/a", NOT_ENOUGH, -3, 3, 9), verdict_of("m/b", IMPROVED, -7, -5, -3)]
     odd = CaseVerdict("m/a[k=1,l=2]", INCORRECT, "50 % </pre><b>wrong</b>:\r\nall, of them", file="a:b,c.py")
     unseen = CaseVerdict("m/a", INCORRECT, "\x1b[31m<wrong>\x00 & \ud800]]>\x1b[0m")
     regressed = [verdict_of(f"m/{i}", REGRESSED, 3, 5, 7) for i in range(11)]
     outcomes = {
-        "a side that does not load": outcome_of([], broken=says),
-        "what would be parsed": outcome_of([odd]),
-        "what is not seen": outcome_of([unseen]),
+        "a side that does not load": outcome_of([], broken=error),
+        "text that would be parsed": outcome_of([odd]),
+        "control characters": outcome_of([unseen]),
         "eleven of a level": outcome_of(regressed),
         "undecided": outcome_of(cases),
-        "undecided, which is accepted": outcome_of(cases, inconclusive=WARN),
+        "undecided with --inconclusive warn": outcome_of(cases, inconclusive=WARN),
         "a difference between equal sides": outcome_of(cases, self_check=True),
     }
-    said = {
+    texts = {
         name: "\n".join([*annotations(one), junit(one).decode(), summary(one)])
         for name, one in outcomes.items()
     }
-    assert_golden("gate_odd_outcomes.txt", scenes(said))
+    assert_golden("gate_odd_outcomes.txt", scenes(texts))
     assert len(annotations(outcomes["eleven of a level"])) == 10, "GitHub shows no more"

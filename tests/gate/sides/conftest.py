@@ -1,4 +1,4 @@
-"""Throw-away git repositories with a small `impls` package, and the candidate that stands in them."""
+"""Temporary git repositories with a small `impls` package, and the candidate in them."""
 
 import os
 import shutil
@@ -55,7 +55,7 @@ def plugin(name, sentence=""):
 
 @pytest.fixture(autouse=True)
 def no_git_configuration(monkeypatch, tmp_path):
-    """No configuration of this machine's, and none of the repository that a hook runs in."""
+    """Git without this machine's configuration and without variables of a hook."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
     for name, value in {**NO_USER, "PYTHONPATH": ""}.items():
@@ -90,7 +90,7 @@ def project(repository):
 
 @pytest.fixture
 def candidate(project, tmp_path):
-    """What stands in the project's working tree now, and in plugins."""
+    """The candidate: the project's working tree and plugins."""
 
     def read(*plugins):
         links = tmp_path / "links"
@@ -106,7 +106,7 @@ def candidate(project, tmp_path):
 
 @pytest.fixture
 def enter_base(tmp_path, project):
-    """`base_of` with the project's bench.yaml, everything wanted, and a scratch folder."""
+    """`base_of` with the project's bench.yaml, all implementations and a scratch folder."""
 
     def enter(against, side, *plugins, wanted=None):
         config = project.folder / "bench.yaml"

@@ -19,8 +19,8 @@ def refusal(enter_base, *arguments, kind=UsageError, **more):
     return str(caught.value)
 
 
-def test_the_base_is_the_committed_code_under_this_harness(project, candidate, enter_base, monkeypatch):
-    """Also beside a harness of the base's own, and where the command stands in the project's folder."""
+def test_the_base_is_the_committed_code_with_this_harness(project, candidate, enter_base, monkeypatch):
+    """Also if the base has a harness, and if the command runs in the project's folder."""
     project.commit({"harness/__init__.py": "raise Exception('the harness of the base')"})
     project.write({"impls/points/adds.py": variant("adds", "The candidate's."), "bench.yaml": "suites: {}"})
     monkeypatch.chdir(project.folder)
@@ -42,10 +42,10 @@ def test_the_base_is_the_committed_code_under_this_harness(project, candidate, e
     project.write({"bench.yaml": "suites: {new: {family: points}}"})
     with enter_base(None, side) as base:
         assert base.config.read_text().strip() == "suites: {}"
-        assert base.side.description == f"git:{head} (HEAD, without what is not committed)"
+        assert base.side.description == f"git:{head} (HEAD, without uncommitted changes)"
 
 
-def test_a_base_from_before_impls_has_nothing(project, candidate, enter_base):
+def test_a_base_without_impls_has_no_cases(project, candidate, enter_base):
     project("switch", "--orphan", "empty")
     empty = project.commit(a="1")
     project("switch", "main")
@@ -53,7 +53,7 @@ def test_a_base_from_before_impls_has_nothing(project, candidate, enter_base):
         assert not base.side.catalog.implementations
 
 
-def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, candidate, enter_base):
+def test_a_plugin_in_another_repository_has_a_separate_base(project, repository, candidate, enter_base):
     theirs = repository("theirs")
     theirs.commit(mine=plugin("mine", "The base's."))
     theirs.commit(mine=plugin("mine", "On main."))
@@ -75,8 +75,8 @@ def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, ca
         assert set(base.side.trees) == {str(project.folder), str(theirs.folder)}
         assert base.side.description.startswith("git: theirs ")
         assert ", work " in base.side.description
-    message = refusal(enter_base, "git:HEAD~1", side, source)  # the project itself has one commit only
-    assert f'{project.folder} knows no commit "HEAD~1"' in message
+    message = refusal(enter_base, "git:HEAD~1", side, source)  # the project has only one commit
+    assert f'{project.folder} has no commit "HEAD~1"' in message
 
 
 def test_a_plugin_that_is_not_committed_is_missing(project, candidate, enter_base):
@@ -100,7 +100,7 @@ def test_a_plugin_in_no_repository_is_new(tmp_path, candidate, enter_base):
     assert str(source) in refusal(enter_base, "git:HEAD", side, str(source), wanted=["points/mine"])
 
 
-def test_a_plugin_by_its_name_comes_from_the_worktree_with_its_neighbours(
+def test_a_plugin_by_name_loads_from_the_worktree_with_its_package(
     project, repository, candidate, enter_base, monkeypatch
 ):
     theirs = repository("theirs")
@@ -115,7 +115,7 @@ def test_a_plugin_by_its_name_comes_from_the_worktree_with_its_neighbours(
 
 
 def test_code_in_an_ignored_environment_is_the_same_on_both_sides(project, tmp_path, candidate, enter_base):
-    """A wheel in the project's own venv, and a plugin that the project holds."""
+    """A wheel in the project's venv, and a plugin in the project."""
     impls = project.folder / "impls"
     project.write({".gitignore": "venv/"})
     (project.folder / "venv").mkdir()
@@ -133,7 +133,7 @@ def test_code_in_an_ignored_environment_is_the_same_on_both_sides(project, tmp_p
         assert found["points/adds"].file == str(project.folder / "venv/impls/points/adds.py")
 
 
-def test_what_shadows_the_worktree_is_named(project, tmp_path, candidate, enter_base, monkeypatch):
+def test_a_package_that_shadows_the_worktree_is_named(project, tmp_path, candidate, enter_base, monkeypatch):
     side = candidate()
     (tmp_path / "site").mkdir()
     code = f"import sys; sys.path.insert(0, {str(project.folder)!r})"  # some editable installs do so
@@ -153,20 +153,20 @@ def test_a_base_that_does_not_load(project, candidate, enter_base):
     assert "does not load" in refusal(enter_base, "py:/bin/true", candidate(), kind=SideError)
 
 
-def test_what_does_not_exist_is_one_sentence(project, candidate, enter_base):
+def test_errors_of_against_are_one_sentence(project, candidate, enter_base):
     side = candidate()
     for against, says in {
         "gti:HEAD": "write git:REF, impl:NAME or py:INTERPRETER",
         "HEAD~1": "write git:REF",
         "git:": "write git:REF",
         "": "write git:REF",
-        "git:mian": 'knows no commit "mian"',
-        "impl:ads": 'no implementation "ads" of points; nearest: "adds"',
-        "impl:other/adds": 'no implementation "other/adds" of points; nearest: "adds"',
+        "git:mian": 'has no commit "mian"',
+        "impl:ads": 'no implementation "ads" of family points; nearest: "adds"',
+        "impl:other/adds": 'no implementation "other/adds" of family points; nearest: "adds"',
         "impl:adds[keep=2]": 'unknown option "keep" of points/adds',
         "impl:adds[": "is not an implementation",
-        "py:/nowhere/python": "no such interpreter",
-        "py:bench.yaml": "no such interpreter",
+        "py:/nowhere/python": "interpreter not found",
+        "py:bench.yaml": "interpreter not found",
     }.items():
         assert says in refusal(enter_base, against, side), against
 
@@ -190,7 +190,7 @@ def test_two_interpreters_read_the_same_files(project, tmp_path, candidate, ente
             assert counterpart(ADDS, side, base.side) == ADDS
 
 
-def test_an_interpreter_with_an_installation_of_its_own_in_front(project, tmp_path, candidate, enter_base):
+def test_an_interpreter_with_another_installation_first(project, tmp_path, candidate, enter_base):
     side = candidate()
     other = tmp_path / "installed"
     shutil.copytree(project.folder / "impls", other / "impls")

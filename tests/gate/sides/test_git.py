@@ -1,4 +1,4 @@
-"""Which commit is the base, and worktrees of commits, in throw-away repositories."""
+"""The base commit, and worktrees of commits, in temporary repositories."""
 
 import shlex
 import subprocess
@@ -18,7 +18,7 @@ def work(repository):
 
 
 def test_which_commit_is_the_base(work):
-    """Where a branch left main; on main the commit before, or with edits the last; of a merge its first."""
+    """The merge base; on main the parent, or HEAD with edits; the first parent of a merge."""
     folder = work.folder
     work("update-ref", "refs/remotes/origin/master", "HEAD")
     work("switch", "--create", "feature")
@@ -30,7 +30,7 @@ def test_which_commit_is_the_base(work):
     work("switch", "feature")
     assert default_commit(folder) == (work.first, "merge base with origin/main")
     work("switch", "main")
-    # Beside what a gate leaves, too: else the second gate would hold the last commit against itself
+    # Files that a gate leaves do not count: the second gate would compare HEAD with itself
     for files in ((), {"results/gates/one/pairs.jsonl": "{}", "cache.log": "x", "venv/mine.py": "1"}):
         work.write(files)
         assert default_commit(folder) == (work.first, "first parent of HEAD, which is in origin/main")
@@ -40,12 +40,12 @@ def test_which_commit_is_the_base(work):
     last = work("rev-parse", "HEAD")
     for name in ("a", "new"):
         work.write(**{name: "3"})
-        assert default_commit(folder) == (last, "HEAD, without what is not committed")
+        assert default_commit(folder) == (last, "HEAD, without uncommitted changes")
         work("checkout", "--", ".")
 
 
 @pytest.mark.parametrize("branch", ["feature", "main"])
-def test_in_a_shallow_clone_the_named_fetch_does_help(work, tmp_path, branch):
+def test_in_a_shallow_clone_the_suggested_fetch_works(work, tmp_path, branch):
     work("branch", "feature")
     work.commit(a="2")
     work("switch", "feature")
@@ -61,15 +61,15 @@ def test_in_a_shallow_clone_the_named_fetch_does_help(work, tmp_path, branch):
     assert default_commit(clone)[0] == work.first
 
 
-def test_without_what_decides_there_is_no_base(repository, work):
-    with pytest.raises(UsageError, match="no commit yet"):
+def test_without_the_needed_commits_there_is_no_base(repository, work):
+    with pytest.raises(UsageError, match="has no commits"):
         default_commit(repository("empty").folder)
     with pytest.raises(UsageError) as caught:
         default_commit(work.folder)
     fetch = f"git -C {work.folder} fetch origin main:refs/remotes/origin/main"
     assert str(caught.value).endswith(f"run {fetch}, or name a base with --against git:REF")
     work.origin_main()
-    with pytest.raises(UsageError, match="its parent is not known"):
+    with pytest.raises(UsageError, match="its parent does not exist"):
         default_commit(work.folder)
     work("switch", "--orphan", "other")
     work.commit(a="2")
@@ -78,10 +78,10 @@ def test_without_what_decides_there_is_no_base(repository, work):
 
 
 @pytest.mark.parametrize("ref", ["mian", "--all", "HEAD:a.py"])
-def test_a_name_that_means_no_commit(work, ref):
+def test_an_unknown_ref(work, ref):
     with pytest.raises(UsageError) as caught:
         commit_of(work.folder, ref)
-    assert f'{work.folder} knows no commit "{ref}"' in str(caught.value)
+    assert f'{work.folder} has no commit "{ref}"' in str(caught.value)
     assert f"git -C {work.folder} fetch origin {ref}" in str(caught.value)
 
 
@@ -113,7 +113,7 @@ def trees_of(work):
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError])
-def test_it_is_removed_however_the_gate_ends(work, tmp_path, end):
+def test_worktrees_are_removed_however_the_gate_ends(work, tmp_path, end):
     with pytest.raises(end), check_out({work.folder: "HEAD"}, tmp_path / "scratch") as trees:  # noqa: PT012
         tree = trees[work.folder]
         (tree / "__pycache__").mkdir()
@@ -123,7 +123,7 @@ def test_it_is_removed_however_the_gate_ends(work, tmp_path, end):
     assert trees_of(work) == 1
 
 
-def test_the_first_is_removed_when_the_second_cannot_be_made(work, repository, tmp_path):
+def test_the_first_worktree_is_removed_if_the_second_fails(work, repository, tmp_path):
     other = repository("other")
     other.commit(a="1")
     (other.folder / ".git" / "worktrees").write_text("in the way")
@@ -137,7 +137,7 @@ def test_the_first_is_removed_when_the_second_cannot_be_made(work, repository, t
 
 
 @pytest.mark.parametrize("scratch_is_gone", [True, False])
-def test_a_gate_that_was_killed_leaves_nothing_behind(work, tmp_path, scratch_is_gone):
+def test_worktrees_of_a_killed_gate_are_removed(work, tmp_path, scratch_is_gone):
     work.commit(a="2")
     killed = check_out({work.folder: work.first}, tmp_path / "killed")
     tree = killed.__enter__()[work.folder]
@@ -157,7 +157,7 @@ def test_hooks_do_not_run(work, tmp_path):
     hook.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n")
     hook.chmod(0o755)
     work("checkout", "HEAD~1")
-    (tmp_path / "ran").unlink()  # it does where hooks are on
+    (tmp_path / "ran").unlink()  # it runs if hooks are enabled
     with check_out({work.folder: "HEAD"}, tmp_path / "scratch"):
         assert not (tmp_path / "ran").exists()
 
@@ -178,7 +178,7 @@ def test_submodules_are_those_of_the_commit(work, repository, tmp_path):
     assert trees_of(work) == 1
 
 
-def test_a_submodule_that_is_not_here_stays_empty(work, repository, tmp_path):
+def test_a_submodule_that_is_not_cloned_stays_empty(work, repository, tmp_path):
     repository("library").commit(fast="old")
     work("-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "library"), "third")
     work("commit", "--message", "x")
@@ -187,7 +187,7 @@ def test_a_submodule_that_is_not_here_stays_empty(work, repository, tmp_path):
         assert list((trees[work.folder] / "third").iterdir()) == []
 
 
-def test_a_link_is_followed_where_it_led_at_the_base(work, tmp_path):
+def test_a_link_is_resolved_at_the_base(work, tmp_path):
     (work.folder / "mine.py").symlink_to("a.py")
     work.commit(b="new")
     with check_out({work.folder: "HEAD"}, tmp_path / "scratch") as trees:

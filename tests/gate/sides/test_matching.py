@@ -1,4 +1,4 @@
-"""A case's counterpart at the base, and which need no measuring as their code is the same."""
+"""A case's counterpart at the base, and cases with the same code."""
 
 from dataclasses import replace
 
@@ -30,10 +30,10 @@ def side(
     modes=("fwd", "bwd"),
     names=("exact", "staged"),
     where="/r/topk",
-    rival=None,
+    named=None,
     **more,
 ):
-    """A side with one family; `where` is its folder, `rival` what all others are compared with."""
+    """A side with one family; `where` is its folder, `named` the NAME of `impl:NAME`."""
     family = FamilyInfo("topk", "?", tuple(fields), ("exact",), modes, f"{where}/family.py")
     found = {}
     for each in names:
@@ -41,7 +41,7 @@ def side(
         found[f"topk/{each}"] = ImplementationInfo(
             f"topk/{each}", "numpy", "exact", own, "", None, f"impls.topk.{each}", file, 1, ""
         )
-    return Side(name, "git:3d602ab (HEAD~1)", Catalog({"topk": family}, found), implementation=rival, **more)
+    return Side(name, "git:3d602ab (HEAD~1)", Catalog({"topk": family}, found), implementation=named, **more)
 
 
 def case(name="staged", options=None, mode="fwd", **workload):
@@ -63,7 +63,7 @@ def with_tile(*tiles):
 
 
 def instead(field):
-    """The known fields, with this one in place of that of the same name."""
+    """The known fields, with this one instead of the one with its name."""
     return {"fields": [field if known.name == field.name else known for known in FIELDS]}
 
 
@@ -75,65 +75,65 @@ def with_options(*options):
     ("mine", "theirs", "ours", "expected"),
     [
         (case(), {"names": ["exact"]}, {}, f"topk/staged is not registered in the base, {BASE_NAME}"),
-        (case(mode="bwd"), {"modes": ("fwd",)}, {}, f"mode bwd is unknown to the base, {BASE_NAME}"),
-        # without a worktree its earlier state is unknown, but of what is installed with the harness
+        (case(mode="bwd"), {"modes": ("fwd",)}, {}, f"the base, {BASE_NAME}, does not have mode bwd"),
+        # without a worktree it has no earlier version, except what is installed with the harness
         (
             *(case(), {"trees": ELSEWHERE}, {}),
-            "/r/topk/staged.py is in no git repository, so its earlier state is not known; commit it to one",
+            "/r/topk/staged.py is in no git repository, so it has no earlier version; commit it to one",
         ),
         (case(), {"trees": {"/elsewhere": "/r"}}, {}, case()),
         (case(), {"trees": ELSEWHERE, **INSTALLED}, {}, case()),
-        # a field of one side alone must be at its default
+        # a field that only one side has must be at its default
         (case(mode="bwd", tile=128), {}, with_tile(TILE), case(mode="bwd")),
-        (case(tile=64), {}, with_tile(TILE), "field tile=64 is unknown to the base"),
-        (case(tile=64), {}, with_tile(number("tile")), "field tile=64 is unknown to the base"),
+        (case(tile=64), {}, with_tile(TILE), "the base does not have field tile=64"),
+        (case(tile=64), {}, with_tile(number("tile")), "the base does not have field tile=64"),
         (case(), with_tile(TILE), {}, case(tile=128)),
         (
             *(case(), with_tile(number("tile")), {}),
-            "the base needs a value for its field tile, which the candidate does not know",
+            "the base requires field tile, which the candidate does not have",
         ),
-        # a value that no id shows is the candidate's: else each side would fill in its own default
+        # a value that no id shows is the candidate's; else each side would use its default
         (case(), with_tile(LATER), with_tile(LATER), case()),
         (case(), with_tile(number("tile", 64, later=True)), with_tile(LATER), case(tile=128)),
         (case(), with_tile(TILE), with_tile(LATER), case(tile=128)),
         (case(), with_tile(number("tile")), with_tile(LATER), case(tile=128)),
         (case(), CHANGED, {}, case()),
-        # by the id that the base's own schedule gives it: else it is vanished and an opponent, too
+        # by its id in the base's schedule; else it would be vanished and a counterpart
         (case(), {**with_tile(LATER), **with_options(KEEP)}, {}, case(options=KEPT)),
         (
             *(case(dtype="bf16"), instead(replace(DTYPE, choices=("f32",))), {}),
-            "field dtype=bf16 is no value that the base takes",
+            "the base does not accept field dtype=bf16",
         ),
         (
             *(case(rows=2), instead(number("rows", 4, minimum=4)), {}),
-            "field rows=2 is no value that the base takes",
+            "the base does not accept field rows=2",
         ),
         (
             *(case(rows=None), instead(number("rows", 4)), {}),
-            "field rows=none is no value that the base takes",
+            "the base does not accept field rows=none",
         ),
         (case(options=KEPT), {}, with_options(KEEP), case()),
         (
             *(case(options={"buckets": 64, "keep": 3}), {}, with_options(KEEP)),
-            "option keep=3 is unknown to the base",
+            "the base does not have option keep=3",
         ),
         (
             *(case(), with_options(number("keep")), {}),
-            "the base needs a value for its option keep, which the candidate does not know",
+            "the base requires option keep, which the candidate does not have",
         ),
-        # one implementation is set against the others, but not itself
-        (case("exact", rows=4, mode="bwd"), {"rival": "staged"}, {}, case(rows=4, mode="bwd")),
-        (case(), {"rival": "staged"}, {}, None),
-        (case(options={"buckets": 32}), {"rival": "staged"}, {}, case()),
-        (case(), {"rival": "topk/staged[buckets=32]"}, {}, case(options={"buckets": 32})),
-        (case(), {"rival": "dense"}, {}, None),
+        # one implementation is compared with the others, but not with itself
+        (case("exact", rows=4, mode="bwd"), {"named": "staged"}, {}, case(rows=4, mode="bwd")),
+        (case(), {"named": "staged"}, {}, None),
+        (case(options={"buckets": 32}), {"named": "staged"}, {}, case()),
+        (case(), {"named": "topk/staged[buckets=32]"}, {}, case(options={"buckets": 32})),
+        (case(), {"named": "dense"}, {}, None),
     ],
 )
 def test_the_counterpart_or_why_there_is_none(mine, theirs, ours, expected):
     assert counterpart(mine, side("candidate", **ours), side(**theirs)) == expected
 
 
-def test_a_rival_by_its_name():
+def test_a_counterpart_by_name():
     catalog = side().catalog
     for family, label in (("topk", "mask/exact"), ("mask", "topk/exact")):
         assert counterpart_by_name(catalog, family, label) is None
@@ -145,7 +145,7 @@ INFO = side().catalog.implementations["topk/exact"]
 
 
 def test_the_folder_that_a_module_must_be_loaded_from(tmp_path):
-    """Of a plugin by path its folder; else the worktree, or where it is imported from."""
+    """The folder of a plugin by path, else the worktree, or the import root."""
     root = tmp_path / "work"
     file = root / "impls" / "topk" / "exact.py"
     file.parent.mkdir(parents=True)
@@ -172,7 +172,7 @@ DOUBLES_FILE = "impls/points/doubles.py"
 
 @pytest.fixture
 def same_code(project, candidate, enter_base):
-    """The cases of the same code once `files` are written, against the commit before."""
+    """The cases with the same code after `files` are written, against the previous commit."""
     imports = "from .family import Points\nfrom ._helper import x"
     project.commit({DOUBLES_FILE: variant("doubles", home=imports)})
     project.commit({"impls/points/_helper.py": "x = 1\n", "table.json": "{}"})
@@ -181,8 +181,8 @@ def same_code(project, candidate, enter_base):
         project.write(files)
         side = candidate(*plugins)
         with enter_base(against, side, *plugins) as base:
-            opponents = {case: counterpart(case, side, base.side) for case in (ADDS, DOUBLES)}
-            return set(cases_of_same_code(opponents, side, base.side))
+            counterparts = {case: counterpart(case, side, base.side) for case in (ADDS, DOUBLES)}
+            return set(cases_of_same_code(counterparts, side, base.side))
 
     return decide
 
@@ -201,11 +201,11 @@ def same_code(project, candidate, enter_base):
         ({"csrc/kernel.cu": "__global__"}, set()),
     ],
 )
-def test_what_has_changed_is_measured(same_code, files, same):
+def test_changed_code_is_measured(same_code, files, same):
     assert same_code(files) == same
 
 
-def test_a_table_beside_a_module_or_an_imported_helper_may_be_read_by_it(project, same_code):
+def test_a_table_next_to_a_module_counts_as_its_code(project, same_code):
     imports = "from .family import Points\nfrom impls.shared.tuned import size"
     project.commit({"impls/shared/__init__.py": "", "impls/shared/tuned.py": "size = 1\n"})
     project.commit({DOUBLES_FILE: variant("doubles", home=imports), "impls/shared/sizes.json": "[1]"})
@@ -216,14 +216,14 @@ def test_a_table_beside_a_module_or_an_imported_helper_may_be_read_by_it(project
     assert same_code({"impls/points/lengths.json": "[2]"}) == set()
 
 
-def test_code_that_loads_by_name_is_measured_where_a_module_beside_it_has_changed(project, same_code):
+def test_code_that_loads_by_name_is_measured_if_an_adjacent_module_changed(project, same_code):
     loads = "from .family import Points\nfrom importlib import import_module"
     project.commit({DOUBLES_FILE: variant("doubles", home=loads), "impls/points/hidden.py": "x = 1\n"})
     assert same_code() == {ADDS, DOUBLES}
     assert same_code({"impls/points/hidden.py": "x = 2\n"}) == {ADDS}
 
 
-def test_a_plugin_in_no_repository_takes_no_part(project, candidate, enter_base, tmp_path):
+def test_a_plugin_in_no_repository_is_not_compared(project, candidate, enter_base, tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text(plugin("own"))
     side, case = candidate(str(mine)), Case.of("points/own", {}, {"seq": 8})

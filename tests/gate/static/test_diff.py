@@ -1,4 +1,4 @@
-"""What is said of two sides of a case: by every figure, status and contract, and by its kernels."""
+"""Static comparison of two sides of a case: figures, status, contract and kernels."""
 
 from dataclasses import replace
 
@@ -136,7 +136,7 @@ PAIRS = {
 }
 
 
-def test_what_is_said_of_two_sides():
+def test_verdicts_and_notes_on_two_sides():
     said = {}
     for name, sides in PAIRS.items():
         verdict, reason, notes = compare(*sides)
@@ -145,7 +145,7 @@ def test_what_is_said_of_two_sides():
 
 
 @pytest.mark.parametrize("name", MORE)
-def test_one_less_is_an_improvement_and_more_may_be_accepted(name):
+def test_a_smaller_figure_improves_and_a_larger_one_may_be_accepted(name):
     base, now = MORE[name]
     assert compare(now, base, never).verdict == "improved"
     accepted = compare(base, now, accept(name.split()[1] if base is BASE else "kernels"))

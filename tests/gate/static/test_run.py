@@ -1,4 +1,4 @@
-"""What changed since another environment: each figure by the gate's diff, and the versions that differ."""
+"""Static comparison with another environment: figures, and versions that differ."""
 
 import platform
 
@@ -34,7 +34,7 @@ def outcome_of(before, now, target="host"):
     ],
 )
 @pytest.mark.parametrize("target", ["host", TPU])
-def test_a_figure_is_compared_with_the_one_of_before(figures, verdict, code, says, target):
+def test_each_figure_is_compared_with_the_base(figures, verdict, code, says, target):
     before, now = compiled(target=target), compiled(target=target, **figures)
     outcome = outcome_of([before], [now], target)
     (case,) = outcome.cases
@@ -53,14 +53,14 @@ def test_registers_and_spills_are_compared_too():
     assert "spilled" in case.reason
 
 
-def test_no_reason_speaks_of_the_gates_exceptions():
+def test_reasons_do_not_mention_accepted_changes():
     before, now = (compiled(custom_calls=calls) for calls in ((), ("TopK",)))
     (case,) = outcome_of([before], [now]).cases
-    assert case.reason.startswith("custom call TopK joined: ")
+    assert case.reason.startswith("new custom call TopK: ")
     assert "bench.yaml" not in case.reason
 
 
-def test_a_case_may_come_go_or_compile_on_neither_side():
+def test_cases_may_be_new_or_vanished_or_compile_on_neither_side():
     none = {"host": Static.none("refused by the compiler")}
     found, lost, never = compiled("found"), compiled("lost"), record_of("never", 1024, static=none)
     gone, absent = record_of("lost", 1024, static=none), record_of("found", 1024, static=none)
@@ -74,7 +74,7 @@ def test_a_case_may_come_go_or_compile_on_neither_side():
 
 
 @pytest.mark.full
-def test_another_interpreter_says_its_versions():
+def test_another_interpreter_reports_its_versions():
     own = child_process.ask(["harness.catalog.discovery", "--versions"], 60.0)
     assert own == versions()
     assert own["python"] == platform.python_version()

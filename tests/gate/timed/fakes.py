@@ -1,4 +1,4 @@
-"""A scripted world for gates: both sides' processes are fakes, and the clock moves only when told."""
+"""Scripted fakes for gates: both sides' processes, and a clock that moves only when the test moves it."""
 
 from dataclasses import replace
 from threading import Lock
@@ -20,7 +20,7 @@ from tests.run.plans import SETTINGS, case, catalog, group
 
 
 class Quiet:
-    """A listener that hears nothing: both sides compile at once, so one may be told of while the other is."""
+    """A listener that ignores all events, because both sides compile concurrently."""
 
     def __getattr__(self, name):
         return lambda *_: None
@@ -117,28 +117,28 @@ class World:
         return made
 
     def pair(self, number=1):
-        """(rounds, those that wait) of one pair with every case."""
+        """(results, waiting cases) of one pair with every case."""
         return Pair(self.shared, number, lambda paired_cases: paired_cases).run(self.paired_cases)
 
-    def rounds(self, number=1):
-        """The log ratios of one pair, by implementation."""
+    def results(self, number=1):
+        """Results of one pair, by implementation."""
         return {found.case.split("/")[1].split("@")[0]: found for found in self.pair(number)[0]}
 
     def end(self):
-        """(verdict, reason) of the first case, which one pair must leave without rounds."""
-        assert self.rounds() == {}
+        """(verdict, reason) of the first case, which one pair must decide without timing."""
+        assert self.results() == {}
         return self.paired().verdict, self.paired().reason
 
     def loop(self, budget_s=1e6, **more):
-        """Played to its end."""
+        """Run the loop to its end."""
         self.played = GateLoop(self.shared, self.paired_cases, self.sequential_test, budget_s, **more)
         self.played.run()
         return self.played
 
     @property
     def lines(self):
-        """(pair, case) of all rounds."""
-        return [(found.pair, found.case) for found in self.played.rounds]
+        """(pair, case) of all results."""
+        return [(found.pair, found.case) for found in self.played.results]
 
     def paired(self, name="scatter", seq=1024):
         paired = (one for one in self.paired_cases if one.candidate.case.seq == seq)
@@ -148,7 +148,7 @@ class World:
         return self.executor.verbs(f"{side}:{name}")
 
     def ordinary_turns(self, side, name="scatter"):
-        """What was asked of a side in turns that are neither judged nor audits."""
+        """Requests to a side in turns that are not verified."""
         return [asked for who, asked in self.executor.ordinary_turns() if who == f"{side}:{name}"]
 
     def pairs_of(self, name):
@@ -156,12 +156,12 @@ class World:
 
 
 def program(name):
-    """For an Act's `prepare`: the compiled program has this hash."""
+    """Reply for an Act's `prepare`, with this hash of the compiled program."""
     return {"static": {**static(Act()), "program": name}}
 
 
 def pair_of(name="scatter", program=None):
-    """A case on both sides, of which nothing is known but its program."""
+    """A case on both sides, where only its program is known."""
     sides = {}
     for side in (CANDIDATE, BASE):
         sides[side] = CaseState(case(name), catalog().implementation(f"mask/{name}"), side=side)

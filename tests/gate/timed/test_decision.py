@@ -1,4 +1,4 @@
-"""The rule on effects whose verdict is known, and at its edges."""
+"""Decisions on effects with a known verdict, and edge cases."""
 
 import math
 import statistics
@@ -15,7 +15,7 @@ from harness.gate.timed.decision import (
     UNCHANGED,
     Margin,
     confirm,
-    held_delta,
+    detectable_delta,
     holm,
     judge,
     noise_lines,
@@ -37,26 +37,26 @@ def test_clear_effects(slowdown, verdict):
     assert judge(around(math.log(slowdown)), MARGIN).verdict == verdict
 
 
-def test_a_wide_spread_is_no_verdict():
+def test_a_wide_spread_is_not_enough_evidence():
     assert judge([0.2, -0.1, 0.15, -0.05], MARGIN).verdict == NOT_ENOUGH
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_fewer_than_four_pairs_are_never_a_verdict(count):
+def test_fewer_than_four_pairs_are_not_enough_evidence(count):
     found = judge(around(1.0)[:count], MARGIN)
     assert found.verdict == NOT_ENOUGH
     assert found.low is None
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_refused(wrong):
-    with pytest.raises(ValueError, match="measured again"):
+def test_effects_must_be_finite(wrong):
+    with pytest.raises(ValueError, match="measure the pair again"):
         judge([0.0, 0.0, 0.0, wrong], MARGIN)
-    with pytest.raises(ValueError, match="measured again"):
+    with pytest.raises(ValueError, match="measure the pair again"):
         pair_effect([0.0, wrong])
 
 
-def test_without_any_spread_the_mean_decides():
+def test_with_zero_spread_the_mean_decides():
     assert judge([math.log(1.03)] * 4, MARGIN).verdict == REGRESSED
 
 
@@ -95,7 +95,7 @@ def of_size(size, count=8):
     return [size * one / statistics.stdev(raw) for one in raw]
 
 
-def test_the_fewest_pairs_are_those_at_which_the_bound_fits_between_half_and_whole():
+def test_the_fewest_pairs_are_those_whose_bound_fits_between_half_delta_and_delta():
     distance = math.log(1.05) - math.log(1.025)
     count = pairs_for(0.02, 0.05)
     assert count is not None
@@ -107,8 +107,8 @@ def test_the_fewest_pairs_are_those_at_which_the_bound_fits_between_half_and_who
     assert reach(count - 1) >= distance
 
 
-def test_a_slowdown_at_the_limit_of_what_is_held_is_reported_in_four_of_five_gates():
-    """Drawn from normal effects at the largest spread that 12 pairs hold, and put through the whole test."""
+def test_the_smallest_detectable_slowdown_is_reported_in_four_of_five_gates():
+    """Normal effects with the largest spread at which 12 pairs detect Δ, through the whole test."""
     held = max(size for size in (0.0005 * i for i in range(1, 100)) if pairs_for(size, 0.05))
     random, reported, gates = Random(7), 0, 200
     for _ in range(gates):
@@ -119,24 +119,24 @@ def test_a_slowdown_at_the_limit_of_what_is_held_is_reported_in_four_of_five_gat
     assert reported >= 0.75 * gates
 
 
-def test_more_noise_never_holds_less():
-    holds = [held_delta([size]) or math.inf for size in (0.001, 0.005, 0.01, 0.03, 0.1)]
+def test_more_noise_never_lowers_the_detectable_slowdown():
+    holds = [detectable_delta([size]) or math.inf for size in (0.001, 0.005, 0.01, 0.03, 0.1)]
     assert holds == sorted(holds)
     assert len(set(holds)) > 2
 
 
-def test_one_noisy_case_in_four_does_not_speak_for_the_machine():
+def test_one_noisy_case_in_four_does_not_raise_the_detectable_slowdown():
     quiet, noisy = 1e-4, 0.5
-    assert held_delta([quiet, quiet, quiet, noisy]) == DELTAS[0]
-    assert held_delta([quiet, noisy, noisy, noisy]) is None
-    assert held_delta([]) is None
+    assert detectable_delta([quiet, quiet, quiet, noisy]) == DELTAS[0]
+    assert detectable_delta([quiet, noisy, noisy, noisy]) is None
+    assert detectable_delta([]) is None
 
 
-def test_a_self_check_says_in_a_line_which_slowdown_can_be_held():
+def test_a_self_check_reports_the_detectable_slowdown():
     (line,) = noise_lines([of_size(0.001), of_size(0.002, 4), of_size(0.9), [0.1]])
     assert line == (
-        "equal sides spread by 0.2 % between pairs (median of 3 cases; at most 90 %): "
-        "with 12 pairs a gate can catch no slowdown up to 50 % in three quarters of them"
+        "equal sides differ by 0.2 % between pairs (median of 3 cases, at most 90 %); "
+        "with 12 pairs a gate can catch no slowdown up to 50 % in three quarters of the cases"
     )
     (line,) = noise_lines([of_size(0.001), of_size(0.0107), of_size(0.002, 4), of_size(0.9)])
     assert "a gate can catch a slowdown of 3 % in" in line

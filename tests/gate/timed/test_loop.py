@@ -1,4 +1,4 @@
-"""A gate's loop with the real ledger: who plays on, what a death costs the others, and where it ends."""
+"""A gate's loop with the real test: which cases continue, a process that ends, and the budget."""
 
 import math
 from dataclasses import replace
@@ -36,7 +36,7 @@ def state(world, name="scatter"):
     return world.sequential_test.cases[world.paired(name).id]
 
 
-def test_each_case_is_played_until_it_is_decided(tmp_path):
+def test_each_case_runs_until_it_is_decided(tmp_path):
     acts = {"scatter": Act(seconds=1.2e-3), "plain": Act(seconds=0.8e-3)}
     world = World(tmp_path, acts, names=("scatter", "threshold", "plain"))
     result = world.loop()
@@ -53,7 +53,7 @@ def test_each_case_is_played_until_it_is_decided(tmp_path):
 
 @pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged"])
 @pytest.mark.parametrize("side", ["candidate", "base"])
-def test_a_death_costs_the_others_nothing_but_the_pair(tmp_path, side, verb):
+def test_a_process_that_ends_costs_the_other_cases_only_this_pair(tmp_path, side, verb):
     world = World(
         tmp_path, **{side: {"scatter": acting(verb, Ended("crashed", "killed by SIGSEGV"))}}, names=BOTH
     )
@@ -70,7 +70,7 @@ def test_a_death_costs_the_others_nothing_but_the_pair(tmp_path, side, verb):
     assert set(world.sequential_test.cases) == {world.paired("threshold").id}
 
 
-def test_a_death_in_a_later_pair_keeps_the_pairs_before(tmp_path):
+def test_a_process_that_ends_in_a_later_pair_keeps_earlier_pairs(tmp_path):
     act = {"scatter": Act(verbs={"ready": at(3, Ended("timeout", "no reply within 60 s"))})}
     world = World(tmp_path, act, names=BOTH)
     world.loop()
@@ -79,7 +79,7 @@ def test_a_death_in_a_later_pair_keeps_the_pairs_before(tmp_path):
     assert world.pairs_of("threshold") == [1, 2, 3, 4]
 
 
-def test_judging_and_judging_again_happen_once_per_case(tmp_path):
+def test_each_case_is_verified_twice_in_all(tmp_path):
     world = World(tmp_path, {"scatter": Act(seconds=1.2e-3)}, names=BOTH)
     world.loop()
     assert [world.executor.judged(result) for result in JUDGED] == [1, 1, 2, 2]
@@ -88,7 +88,7 @@ def test_judging_and_judging_again_happen_once_per_case(tmp_path):
     assert world.executor.verbs("reference").count("inputs") == 1
 
 
-def test_cases_that_do_not_fit_together_have_processes_of_their_own(tmp_path):
+def test_cases_that_do_not_fit_in_memory_together_have_separate_processes(tmp_path):
     world = World(tmp_path, names=(*BOTH, "plain"), settings=replace(SETTINGS, memory_bytes=5 * MIB))
     world.loop()
     assert world.opened == ["candidate", "base", "base", "candidate"] * 4
@@ -97,16 +97,16 @@ def test_cases_that_do_not_fit_together_have_processes_of_their_own(tmp_path):
         assert state(world, name).verdict.verdict == UNCHANGED
 
 
-def test_a_dear_case_takes_nothing_from_cheaper_ones(tmp_path):
+def test_an_expensive_case_does_not_delay_cheaper_ones(tmp_path):
     acts = {"scatter": Act(seconds=0.21), "threshold": Act(seconds=0.21), "plain": Act(seconds=0.3)}
     world = World(tmp_path, acts, acts, names=("plain", "scatter", "threshold"))
-    world.loop(budget_s=115.0)  # plain alone would fit
+    world.loop(budget_s=115.0)  # plain would fit, but only without the others
     assert state(world).verdict.verdict == state(world, "threshold").verdict.verdict == UNCHANGED
     assert world.pairs_of("plain") == []
     assert world.clock() < 115.0
 
 
-def test_nor_does_one_whose_judging_takes_most_of_it(tmp_path):
+def test_a_case_with_an_expensive_check_does_not_delay_others(tmp_path):
     slow = {"plain": Act(seconds=60.0)}
     world = World(tmp_path, slow, slow, names=("plain", *BOTH))
     world.loop(budget_s=200.0)
@@ -115,7 +115,7 @@ def test_nor_does_one_whose_judging_takes_most_of_it(tmp_path):
     assert world.verbs("candidate", "plain").count("check") == 1
 
 
-def test_figures_are_no_reason_to_stop_after_the_first_pair(tmp_path):
+def test_a_slow_first_compilation_does_not_count_against_later_pairs(tmp_path):
     world = World(tmp_path, names=("scatter", "threshold", "plain"))
 
     def dear_at_first():
@@ -142,7 +142,7 @@ def test_a_slow_call_that_was_thirty_times_faster_is_regressed_in_a_budget_of_tw
     assert world.pairs_of("scatter") == [1, 2]
 
 
-def test_a_budget_of_almost_nothing_ends_after_one_pair(tmp_path):
+def test_a_tiny_budget_ends_after_one_pair(tmp_path):
     world = World(tmp_path, names=BOTH, seqs=(1024, 2048))
     world.loop(budget_s=1e-6)
     assert world.opened == ["candidate", "base"]
@@ -151,7 +151,7 @@ def test_a_budget_of_almost_nothing_ends_after_one_pair(tmp_path):
     assert not world.processes
 
 
-def test_the_same_program_is_advice_after_one_look(tmp_path):
+def test_a_case_with_the_same_program_is_analysed_once(tmp_path):
     acts = {"scatter": Act(seconds=1.5e-3, verbs={"prepare": program("sha256:a")})}
     base = {"scatter": Act(verbs={"prepare": program("sha256:a")})}
     world = World(tmp_path / "one", acts, base)
@@ -172,7 +172,7 @@ def test_the_same_program_is_advice_after_one_look(tmp_path):
         ("base", "sample", 50, [1, 2]),
     ],
 )
-def test_whatever_stops_it_keeps_what_was_written_and_ends_every_process(
+def test_an_interruption_keeps_earlier_pairs_and_ends_every_process(
     tmp_path, raised, side, verb, number, kept
 ):
     world = World(tmp_path, **{side: {"scatter": Act(verbs={verb: at(number, raised)})}}, names=BOTH)
@@ -184,11 +184,11 @@ def test_whatever_stops_it_keeps_what_was_written_and_ends_every_process(
     assert not world.shared.verifiers
 
 
-def test_a_watcher_is_told_what_is_open_and_how_long_it_takes_at_most(tmp_path):
+def test_progress_shows_undecided_cases_and_the_time_left(tmp_path):
     world = World(tmp_path, {"scatter": Act(seconds=1.2e-3)}, names=BOTH)
-    told = []
-    world.shared.run.listener.message = told.append
+    lines = []
+    world.shared.run.listener.message = lines.append
     world.loop()
-    opened = [text.partition(" open, ")[0] for text in told]
-    assert opened == [f"pair {number}: {2 if number <= 4 else 1}" for number in range(1, 9)]
-    assert all(text.endswith(" left at most") for text in told)
+    opened = [text.partition(", at most ")[0] for text in lines]
+    assert opened == [f"pair {number}: undecided {2 if number <= 4 else 1}" for number in range(1, 9)]
+    assert all(text.endswith(" left") for text in lines)

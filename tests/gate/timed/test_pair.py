@@ -1,4 +1,4 @@
-"""One pair of processes: what is put in place, judged and left out before any clock is read."""
+"""One pair of processes: compilation, verification and refusals before timing."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from harness.core.errors import SideError, Unsupported
 from harness.gate.outcome import INVALID, NOT_ENOUGH
-from harness.gate.timed.paired_case import Lost
+from harness.gate.timed.paired_case import ProcessEnded
 from harness.run.machine.device_memory import DeviceMemory
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World
@@ -22,7 +22,7 @@ def crash():
 
 
 def raising(verb, mine=None, theirs=None):
-    """Acts of both sides, each of which raises or answers so when it is asked."""
+    """Acts of both sides that raise or reply with this."""
     return [{"scatter": Act(verbs={verb: raised or {}})} for raised in (mine, theirs)]
 
 
@@ -61,11 +61,11 @@ WORLDS = {
 }
 
 
-def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path):
+def test_a_case_that_cannot_be_timed_does_not_affect_others(tmp_path):
     said = {}
     for name, (acts, more) in WORLDS.items():
         world = World(tmp_path / name.replace(" ", "-"), *acts, names=BOTH, **more)
-        assert set(world.rounds()) == {"threshold"}, name
+        assert set(world.results()) == {"threshold"}, name
         asked = world.verbs("candidate") + world.verbs("base")
         assert "sample" not in asked
         assert not world.processes
@@ -83,16 +83,16 @@ def test_on_a_gpu_the_contexts_of_both_sides_and_of_the_references_count(tmp_pat
 
 
 @pytest.mark.parametrize("side", ["candidate", "base"])
-def test_a_process_that_ends_when_all_is_compiled_again_is_lost(tmp_path, side):
+def test_a_process_may_end_while_it_compiles_again(tmp_path, side):
     world = World(tmp_path, **{side: raising("prepare", at(2, Ended("crashed", "SIGSEGV")))[0]}, names=BOTH)
     world.pair(1)
-    with pytest.raises(Lost):
+    with pytest.raises(ProcessEnded):
         world.pair(2)
     assert world.paired().verdict == INVALID
     assert world.paired("threshold").living
 
 
-def test_what_is_too_long_by_its_shorter_lengths_is_not_called(tmp_path):
+def test_a_case_predicted_to_exceed_the_budget_is_not_called(tmp_path):
     act = {"scatter": Act(seconds=lambda seq: 1e-9 * seq**3, formula=1.0)}
     world = World(tmp_path, act, act, seqs=(128, 256, 512))
     world.shared.budget_s = 15.0
@@ -100,12 +100,12 @@ def test_what_is_too_long_by_its_shorter_lengths_is_not_called(tmp_path):
     assert [found.case for found in rounds] == [world.paired(seq=seq).id for seq in (128, 256)]
     assert world.paired(seq=512).verdict == NOT_ENOUGH
     assert world.paired(seq=512).reason == (
-        "predicted 134 ms a call (exponent 3.00, from shorter lengths), 26 s for the fewest pairs: "
-        "raise --budget, or leave it out with --cases"
+        "predicted 134 ms per call (exponent 3.00, from shorter lengths), 26 s for the fewest pairs: "
+        "raise --budget, or exclude it with --cases"
     )
 
 
-def test_a_failing_judge_decides_what_it_should_have_judged(tmp_path):
+def test_a_failing_reference_worker_decides_its_cases(tmp_path):
     world = World(tmp_path)
     world.executor.reference = Act(verbs={"inputs": Ended("oom", "too large", alive=True)})
     assert world.end()[0] == NOT_ENOUGH
@@ -121,10 +121,10 @@ def test_a_side_that_does_not_start_ends_the_other(tmp_path):
     assert not world.processes
 
 
-def test_a_process_that_ends_between_its_cases_is_nobodys_fault(tmp_path):
+def test_a_process_that_ends_between_cases_is_an_error_of_its_side(tmp_path):
     world = World(tmp_path)
     world.process_acts["base", "release"] = Ended("crashed", "killed by SIGSEGV")
-    with pytest.raises(SideError, match=r"a process of the base \(git:1a2\) cannot go on: killed by SIGSEGV"):
+    with pytest.raises(SideError, match=r"a process of the base \(git:1a2\) failed: killed by SIGSEGV"):
         world.pair()
     assert world.paired().living
     assert not world.processes

@@ -1,4 +1,4 @@
-"""A case on both sides: what is said where it cannot be timed."""
+"""A case on both sides: verdicts if it cannot be timed."""
 
 from dataclasses import replace
 from itertools import product
@@ -20,7 +20,7 @@ def settle_sides(mine, theirs, *, expected=False):
     return made
 
 
-def test_what_cannot_be_timed():
+def test_verdicts_on_cases_that_cannot_be_timed():
     said = []
     for expected, mine, theirs in product((False, True), STATUSES, STATUSES):
         found = settle_sides(mine, theirs, expected=expected)

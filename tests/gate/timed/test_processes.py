@@ -1,4 +1,4 @@
-"""The processes of a gate's sides, the cases they hold, and an interpreter that does not start."""
+"""Processes of a gate's sides, their cases, and an interpreter that does not start."""
 
 import pytest
 
@@ -14,7 +14,7 @@ SIDE = Side("base", "git:1a2", catalog())
 
 
 class Scripted:
-    """Answers what it is given to answer; `asked` is what it was asked."""
+    """Worker with scripted replies; `asked` are its requests."""
 
     def __init__(self, *answers):
         self.answers, self.asked, self.closed = list(answers), [], 0
@@ -34,7 +34,7 @@ def process_of(worker):
     return SideProcess(SIDE, lambda: worker, lambda: None)
 
 
-def test_a_side_knows_when_its_process_is_gone_and_does_not_forget():
+def test_a_side_stays_dead_after_its_process_has_ended():
     ends = (Ended("crashed", "x", alive=alive) for alive in (True, False, True))
     process = process_of(Scripted(*ends))
     for dead in (False, True, True):
@@ -43,7 +43,7 @@ def test_a_side_knows_when_its_process_is_gone_and_does_not_forget():
         assert process.dead is dead
 
 
-def test_cases_sit_in_the_arm_of_their_side_and_references_by_themselves(tmp_path):
+def test_cases_share_their_sides_process_and_references_have_separate_ones(tmp_path):
     references = FakeExecutor()
     executor = GateExecutor(references)
     workers = {"candidate": Scripted(), "base": Scripted()}

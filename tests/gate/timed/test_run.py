@@ -1,4 +1,4 @@
-"""From pairs to sentences: the looks, the reasons, and what a gate says of each of its cases."""
+"""Timed gates: interim analyses, and the verdict and reason of each case."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from harness.gate.outcome import (
 from harness.gate.plan import GatePlan
 from harness.gate.sides.side import Side
 from harness.gate.timed import run as module
-from harness.gate.timed.decision import CaseEvidence, Margin, Rounds
+from harness.gate.timed.decision import CaseEvidence, Margin, PairResult
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
 from harness.gate.timed.run import (
     HEADER,
@@ -43,7 +43,7 @@ WIDE = [0.3, -0.3, 0.3, -0.3]
 EVEN = (4, 6, 8, 10, 12)
 
 
-def test_it_looks_at_four_and_then_at_every_second_and_the_last():
+def test_interim_analyses_are_at_four_pairs_every_second_and_the_last():
     assert [looks(most) for most in (4, 5, 6, 12, 13)] == [(4,), (4, 5), (4, 6), EVEN, (*EVEN, 13)]
 
 
@@ -57,13 +57,13 @@ def ledger_of(*effects, advisory=False, steps=EVEN):
 
 def gate_plan(*names, **more):
     sides = {name: Side(name, name, catalog()) for name in (CANDIDATE, BASE)}
-    opponents = {case(name): case(name) for name in names or ("scatter",)}
+    counterparts = {case(name): case(name) for name in names or ("scatter",)}
     plan = schedule(names or ("scatter",), (1024,))
-    return GatePlan(plan, sides, opponents, deltas={"mask": 0.05}, **more)
+    return GatePlan(plan, sides, counterparts, deltas={"mask": 0.05}, **more)
 
 
 def timed(*effects, program=None, rounds=(), kernels=((), ()), plan=None, **ledger):
-    """The verdict on one case whose pairs had these effects."""
+    """The verdict on one case with these effects of its pairs."""
     paired = pair_of(program=program)
     for side, counts in zip((CANDIDATE, BASE), kernels, strict=True):
         paired.sides[side].kernels_run = counts
@@ -76,7 +76,7 @@ def accepting(figure):
 
 
 def untimed():
-    """Of a wrong case, one that is left out, one that is new, and one that vanished."""
+    """Verdicts on a wrong, a left-out, a new and a vanished case."""
     wrong, left = pair_of("scatter"), pair_of("threshold")
     wrong.settle(INCORRECT, "3 elements differ")
     left.settle(LEFT_OUT, "needs AMX")
@@ -87,13 +87,13 @@ def untimed():
 
 def equal():
     plan = gate_plan("scatter")
-    plan = replace(plan, opponents={}, same_code=dict(plan.opponents))
+    plan = replace(plan, counterparts={}, same_code=dict(plan.counterparts))
     assert not plan.groups()
     return module.verdicts(plan, TimedResult(), ASKING)
 
 
 TAILS = [
-    Rounds(pair, case().id, (0.0, 0.002), (1e-3, 1e-3), tail)
+    PairResult(pair, case().id, (0.0, 0.002), (1e-3, 1e-3), tail)
     for pair, tail in enumerate((0.1, math.log(1.5), None, 3.0, None, None))
 ]
 KERNELS = {
@@ -148,16 +148,16 @@ GATE = StoredGate(
 )  # fmt: skip
 
 
-def test_the_newest_that_was_written_is_read_again(tmp_path):
+def test_the_newest_stored_gate_is_read(tmp_path):
     for second in (1, 3, 2):
         gate = replace(GATE, outcome=replace(OUTCOME, base=f"HEAD~{second}"))
         store_gate(new_folder(tmp_path, f"20261120T11300{second}Z-x"), gate)
-    new_folder(tmp_path, "20261120T113004Z-x")  # of a gate that was killed
+    new_folder(tmp_path, "20261120T113004Z-x")  # by a gate that was killed
     assert newest_gate(tmp_path) == replace(GATE, outcome=replace(OUTCOME, base="HEAD~3"))
 
 
-def test_without_any_gate_the_remedy_is_one(tmp_path):
-    with pytest.raises(UsageError, match=r"no gate is kept in .*gates; run one with: seqsweep gate"):
+def test_without_a_stored_gate_the_error_names_the_command(tmp_path):
+    with pytest.raises(UsageError, match=r"no gate is stored in .*gates; run one with: seqsweep gate"):
         newest_gate(tmp_path)
 
 
@@ -165,7 +165,7 @@ def test_without_any_gate_the_remedy_is_one(tmp_path):
     "changes",
     [None, {"command": 3}, {"outcome": None}, {"outcome": {"verdict": "unchanged"}}, {"evidence": {"a": {}}}],
 )
-def test_a_damaged_gate_is_a_sentence(tmp_path, changes):
+def test_a_damaged_gate_is_an_error(tmp_path, changes):
     folder = new_folder(tmp_path, "one")
     store_gate(folder, GATE)
     data = json.loads((folder / HEADER).read_text())
@@ -175,7 +175,7 @@ def test_a_damaged_gate_is_a_sentence(tmp_path, changes):
     assert str(folder) in str(caught.value)
 
 
-def test_a_gate_is_never_written_over_and_results_that_cannot_be_written_are_told_at_once(tmp_path):
+def test_a_gate_is_never_overwritten_and_an_unwritable_folder_is_reported_first(tmp_path):
     new_folder(tmp_path, "one")
     with pytest.raises(MachineError, match="File exists"):
         new_folder(tmp_path, "one")

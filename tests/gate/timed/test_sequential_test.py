@@ -1,4 +1,4 @@
-"""The ledger of a gate: when it looks, what it says twice, and how often it errs on a real experiment."""
+"""Sequential test of a gate: analyses, confirmation, and error rates on a real experiment."""
 
 import math
 import random
@@ -48,7 +48,7 @@ ADVISORY = {"slower": around(SLOW, 4), "unclear": WIDE, "the same": around(SAME,
 
 
 def course(effects, advisory=()):
-    """After each pair: the verdict or suspicion, the pairs that it stands on, and how many are missing."""
+    """After each pair: the verdict or suspicion, its pairs, and the pairs to the next analysis."""
     test, lines = SequentialTest({"a": Margin()}, advisory), []
     for number, effect in enumerate(effects, 1):
         test.feed("a", effect)
@@ -70,24 +70,24 @@ def test_the_course_of_a_case():
     assert_golden("gate_courses.txt", scenes(courses))
 
 
-def test_a_budget_that_ends_between_looks_is_no_verdict():
+def test_a_budget_that_ends_between_analyses_gives_no_verdict():
     quiet = SequentialTest({"a": Margin(looks=(6,))})
     replay(quiet, {"a": around(SLOW, 5)})
     latest = quiet.cases["a"].latest
-    assert latest.low > quiet.cases["a"].margin.least  # it would say so at a look
+    assert latest.low > quiet.cases["a"].margin.least  # an analysis here would find it
     assert (latest.verdict, latest.pairs) == (NOT_ENOUGH, 5)
 
 
 BARELY = [math.log1p(0.025) + 0.01 + noise for noise in (0.003, -0.003, 0.003, -0.003)]  # p = 0.004
 
 
-def test_among_forty_cases_it_is_not_and_the_case_samples_to_the_end():
+def test_a_barely_slower_case_among_forty_uses_all_pairs():
     many = {f"case {index}": Margin() for index in range(39)}
     sequential_test = SequentialTest({**many, "a": Margin()})
     replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY]})
     assert sequential_test.undecided() == set(sequential_test.cases)
     assert sequential_test.missing("a") == 2
-    assert sequential_test.cases["a"].latest.verdict == NOT_ENOUGH  # whatever these pairs say by themselves
+    assert sequential_test.cases["a"].latest.verdict == NOT_ENOUGH  # whatever these pairs show alone
     odd = [math.log1p(0.025) + 0.01 + noise for noise in (0.02, -0.02) * 4]
     replay(sequential_test, {"a": odd[:7]})
     assert verdict(sequential_test) is None
@@ -95,17 +95,17 @@ def test_among_forty_cases_it_is_not_and_the_case_samples_to_the_end():
     assert verdict(sequential_test) == NOT_ENOUGH
 
 
-def test_at_the_last_look_it_says_why():
+def test_the_last_analysis_names_holms_procedure():
     many = {f"case {index}": Margin(looks=(4,)) for index in range(39)}
     sequential_test = SequentialTest({**many, "a": Margin(looks=(4,))})
     replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY]})
     assert verdict(sequential_test) == NOT_ENOUGH
-    assert sequential_test.cases["a"].unconfirmed == "does not survive Holm's procedure over 40 cases"
+    assert sequential_test.cases["a"].unconfirmed == "does not pass Holm's procedure over 40 cases"
 
 
 @pytest.mark.parametrize("already", [True, False])
-def test_an_advisory_case_is_no_hypothesis(already):
-    """The 39 others compile to the same program on both sides: one case is gated, at the full level."""
+def test_advisory_cases_are_not_hypotheses(already):
+    """39 cases have the same program on both sides, so one case is tested at the full level."""
     many = [f"case {index}" for index in range(39)]
     margins = dict.fromkeys([*many, "a"], Margin(looks=(4,)))
     sequential_test = SequentialTest(margins, advisory=many if already else ())
@@ -115,7 +115,7 @@ def test_an_advisory_case_is_no_hypothesis(already):
     assert verdict(sequential_test) == REGRESSED
 
 
-def test_more_pairs_may_yet_convince_among_forty():
+def test_more_pairs_may_confirm_a_case_among_forty():
     many = {f"case {index}": Margin() for index in range(39)}
     sequential_test = SequentialTest({**many, "a": Margin()})
     replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY, *BARELY[:2]]})
@@ -124,14 +124,14 @@ def test_more_pairs_may_yet_convince_among_forty():
 
 
 @pytest.mark.parametrize("effects", [[*around(SLOW, 4), 0.1], [*WIDE, 0.0]])
-def test_a_case_found_advisory_after_its_look_is_decided_by_it(effects):
+def test_a_case_marked_advisory_after_an_analysis_is_decided_by_it(effects):
     sequential_test = feed(*effects)
     assert sequential_test.undecided() == {"a"}
     sequential_test.advise("a")
     assert sequential_test.undecided() == set()
 
 
-def test_one_found_advisory_before_its_look_waits_for_it():
+def test_a_case_marked_advisory_before_an_analysis_waits_for_it():
     sequential_test = feed(*around(SLOW, 3))
     sequential_test.advise("a")
     assert sequential_test.undecided() == {"a"}
@@ -139,7 +139,7 @@ def test_one_found_advisory_before_its_look_waits_for_it():
     assert (verdict(sequential_test), sequential_test.cases["a"].fresh) == (REGRESSED, None)
 
 
-def test_a_dropped_case_is_asked_nothing_and_weighs_nothing():
+def test_a_dropped_case_is_not_a_hypothesis():
     sequential_test = SequentialTest({f"case {index}": Margin() for index in range(39)} | {"a": Margin()})
     for index in range(39):
         sequential_test.drop(f"case {index}")
@@ -151,14 +151,14 @@ def test_a_dropped_case_is_asked_nothing_and_weighs_nothing():
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
-def test_what_is_no_number_is_refused_before_it_counts(wrong):
+def test_effects_must_be_finite(wrong):
     sequential_test = feed(0.0)
-    with pytest.raises(ValueError, match="a: a pair's effect is no number"):
+    with pytest.raises(ValueError, match="a: a pair's effect is not finite"):
         sequential_test.feed("a", wrong)
     assert sequential_test.cases["a"].first == [0.0]
 
 
-def test_holm_counts_a_gross_case_and_takes_no_level_from_it():
+def test_holm_counts_a_gross_case_without_a_penalty_for_others():
     sequential_test = SequentialTest({"a": Margin(), "b": Margin()})
     replay(sequential_test, {"a": [GROSS, GROSS], "b": around(SLOW) + around(SLOW)})
     assert [verdict(sequential_test, case) for case in "ab"] == [REGRESSED, REGRESSED]
@@ -174,7 +174,7 @@ def verdict_of_test(effects):
 PAIRS = 24  # the first ones, and as many fresh ones
 
 
-def test_identical_code_is_never_a_regression():
+def test_identical_code_never_regresses():
     found = shares(verdict_of_test, 1.0, PAIRS)
     assert found.get(REGRESSED, 0) <= 0.003
     assert found.get(UNCHANGED, 0) + found.get(IMPROVED, 0) >= 0.97
@@ -187,7 +187,7 @@ def test_a_slowdown_is_caught(slowdown, caught):
     assert found.get(UNCHANGED, 0) <= 0.01
 
 
-def test_one_percent_is_no_regression():
+def test_one_percent_slower_is_unchanged_or_undecided():
     assert shares(verdict_of_test, 1.01, PAIRS).get(REGRESSED, 0) <= 0.005
 
 
@@ -207,11 +207,11 @@ def coverage(unit) -> float:
     return hits / DRAWS
 
 
-def test_over_pairs_the_interval_covers_what_it_says():
+def test_the_interval_over_pairs_has_its_nominal_coverage():
     assert 0.88 <= coverage(lambda rounds: [pair_effect(rounds)]) <= 0.97
 
 
-def test_pooled_flat_over_rounds_it_would_not():
+def test_an_interval_over_pooled_rounds_would_not():
     assert coverage(lambda rounds: rounds) < 0.88
 
 

@@ -1,4 +1,4 @@
-"""A stored run as findings need it: its results, hashes and notes; and the provenance of its figures."""
+"""Stored run for findings: its results, hashes, notes and provenance."""
 
 import shlex
 import statistics
@@ -25,12 +25,12 @@ SHORT = 10  # digits of a record's hash in a table
 
 
 @dataclass(frozen=True, eq=False)
-class KeptRun:
-    """A run, or some of its suites.
+class FindingsRun:
+    """A stored run, or some of its suites.
 
-    `name` is what commands call it, `planned` are the ids of all cases of its suites, `notes` is its
-    notes.md, `hashes` are those of its records' lines, `environments` the machine's states by the hash that
-    records have, the first the one at its start, `crash_logs` are by the name that records have.
+    `name` is its name in commands, `planned` are the ids of all cases of its suites, and `notes` is its
+    notes.md. `hashes` are those of the records' lines. `environments` are the machine's states by the hash in
+    records, starting with the one at the start of the run. `crash_logs` are by the name in records.
     """
 
     name: str
@@ -53,7 +53,7 @@ class KeptRun:
 
     @property
     def environment(self) -> Mapping[str, Any]:
-        """The machine's state when the run began."""
+        """The machine's state at the start of the run."""
         return next(iter(self.environments.values()), {})
 
     @property
@@ -61,12 +61,12 @@ class KeptRun:
         return str(self.info.get("depth") or "run")
 
     def name_records(self, records: Iterable[Record]) -> str:
-        """The short hashes of records, with spaces between."""
+        """Short hashes of records, separated by spaces."""
         return " ".join(self.hashes[record.key][:SHORT] for record in records if record.key in self.hashes)
 
 
-def read_kept(folder: RunFolder, name: str, suites: Sequence[str] = ()) -> KeptRun:
-    """The run of a folder; of these suites only, where the run has any of them."""
+def read_findings_run(folder: RunFolder, name: str, suites: Sequence[str] = ()) -> FindingsRun:
+    """Read the run in a folder; only these suites, if the run has any of them."""
     problems: list[str] = []
     hashes: dict[RecordKey, str] = {}
     described = folder.info_with_fingerprints(problems)
@@ -75,56 +75,56 @@ def read_kept(folder: RunFolder, name: str, suites: Sequence[str] = ()) -> KeptR
     with without_collector():
         info, records = Selection(wanted).of(described, folder.records(problems, hashes))
     planned = [case for suite in wanted or known for case in known[suite].get("cases", ())]
-    return KeptRun(
+    return FindingsRun(
         name, info, tuple(records), tuple(planned), tuple(problems), folder.notes(), hashes,
         folder.environments(),
         {r.crash_file: folder.crash_log(r.crash_file) for r in records if r.crash_file},
     )  # fmt: skip
 
 
-DIRTY = "It ran with uncommitted changes, so that its commit alone may give other figures."
+DIRTY = "It ran with uncommitted changes, so its commit may give other figures."
 METHOD = (
-    "Method: all implementations of a point in the same shuffled rounds, each in a process of its own; "
-    "medians, with distribution-free 95 % intervals over the rounds of one process, for display and not for "
-    "a verdict; a speedup is the median of the ratios within a round."
+    "Method: the implementations of a point are timed in shuffled rounds, in separate processes. A time is a "
+    "median, with a distribution-free 95 % interval over the rounds of one process. The intervals are for "
+    "display, not for verdicts. A speedup is the median of the ratios within a round."
 )
 
 
-def commit_of(run: KeptRun) -> tuple[str, bool]:
-    """The commit that a run was started in, empty where none is known, and whether files differed from it."""
+def commit_of(run: FindingsRun) -> tuple[str, bool]:
+    """(the commit of a run or "", whether it had uncommitted changes)."""
     git: Mapping[str, Any] = run.environment.get("git") or {}
     return str(git.get("commit") or ""), bool(git.get("dirty"))
 
 
-def command_of(run: KeptRun) -> str:
-    """The command that made a run, as a shell takes it: always this program's, whatever run.json says."""
+def command_of(run: FindingsRun) -> str:
+    """Shell command of a run. Its program is always seqsweep, whatever run.json has."""
     words = run.info.get("command") or ("seqsweep", "run")
     return shlex.join(["seqsweep", *map(str, words[1:])])
 
 
-def replay_part(run: KeptRun, lock: Path | None) -> Part:
-    """The command line that replays a run, at its commit, with the file that pins versions, if any."""
+def replay_part(run: FindingsRun, lock: Path | None) -> Part:
+    """Command line that runs a run again, at its commit, with pinned versions if there are any."""
     commit, _ = commit_of(run)
     steps = [f"git checkout {commit}"] if commit else []
     steps += [f"pip install -c {lock.name} -e '.[all]'"] if lock else []
-    said = [f"{run.name}: started {run.info.get('started')}."]
-    said += ["Its commit is not known."] if not commit else []
-    return Part(sentences=tuple(said), command=" && ".join([*steps, command_of(run)]))
+    lines = [f"{run.name}: started {run.info.get('started')}."]
+    lines += ["Its commit is unknown."] if not commit else []
+    return Part(sentences=tuple(lines), command=" && ".join([*steps, command_of(run)]))
 
 
-def errors_part(run: KeptRun) -> Part | None:
-    """The known errors of a run: the notes kept with it, and what could not be read."""
+def errors_part(run: FindingsRun) -> Part | None:
+    """Known errors of a run: its notes, unreadable parts, and missing cases."""
     noted = [line.lstrip("-* ") for line in run.notes.splitlines() if line.strip()]
     dirty = [DIRTY] if commit_of(run)[1] else []
-    interrupted = [] if run.info.get("finished") else ["It was interrupted, so that cases may be missing."]
+    interrupted = [] if run.info.get("finished") else ["It was interrupted, so cases may be missing."]
     lost = {*run.planned} - {record.case for record in run.records}
-    absent = [f"Planned cases without a record: {len(lost)}, as {min(lost)}."] if lost else []
+    absent = [f"{len(lost)} planned cases have no record, for example {min(lost)}."] if lost else []
     lines = (*noted, *run.problems, *quick_notes(run.info), *dirty, *interrupted, *absent)
     return Part(heading=run.name, sentences=lines) if lines else None
 
 
-def method_part(runs: Sequence[KeptRun]) -> Part:
-    """Machine, provenance, noise, method and contracts in five lines."""
+def method_part(runs: Sequence[FindingsRun]) -> Part:
+    """Machine, provenance, noise, method and correctness, in five lines."""
     facts = {key: fact for run in runs for key, fact in (run.info.get("fingerprints") or {}).items()}
     records = [record for run in runs for record in run.records]
     times = [t for run in runs for panel in run.panels for t in panel.times.values() if t.value is not None]
@@ -138,7 +138,7 @@ def method_part(runs: Sequence[KeptRun]) -> Part:
             f"Records: {provenance(records, {'fingerprints': facts})}.",
             f"Noise: {_noise(times)} {_loads(runs)}",
             METHOD,
-            f"Correctness: {met} of {len(judged)} answers checked meet their contract; {ended}.",
+            f"Correctness: {met} of {len(judged)} checked results pass their contracts. Statuses: {ended}.",
         )
     )
 
@@ -158,21 +158,21 @@ def describe_machine(facts: Mapping[str, Any]) -> str:
 
 
 def _noise(times: Sequence[Estimate]) -> str:
-    """The widths of the times' intervals, relative to their medians."""
+    """Half widths of the times' intervals, relative to their medians."""
     halves = sorted(
         (time.high - time.low) / 2 / time.value
         for time in times
         if time.value is not None and time.low is not None and time.high is not None
     )
     if not halves:
-        return "no time has an interval." if times else "nothing was timed."
+        return "no time has an interval." if times else "no case was timed."
     middle, worst = 100 * statistics.median(halves), 100 * halves[-1]
     return (
-        f"a time's 95 % interval is ± {middle:.2g} % in the median and ± {worst:.2g} % at most; "
+        f"95 % intervals of times are ± {middle:.2g} % in the median, ± {worst:.2g} % at most; "
         f"{len(times) - len(halves)} of {len(times)} times have no interval."
     )
 
 
-def _loads(runs: Sequence[KeptRun]) -> str:
+def _loads(runs: Sequence[FindingsRun]) -> str:
     loads = [load[0] for run in runs if (load := run.environment.get("load"))]
-    return f"Load when the runs began: {', '.join(f'{load:.1f}' for load in loads)}." if loads else ""
+    return f"Load at the start of the runs: {', '.join(f'{load:.1f}' for load in loads)}." if loads else ""

@@ -1,8 +1,8 @@
-"""A run of known outcome, kept: sparse loses to dense at 4Ki, wins at 8Ki, and alone fits 16Ki."""
+"""A stored run: sparse is slower than dense at 4Ki, faster at 8Ki, and only sparse fits at 16Ki."""
 
 from dataclasses import replace
 
-from harness.findings.kept_run import read_kept
+from harness.findings.findings_run import read_findings_run
 from harness.store.runs import RunFolder
 from harness.store.stored_run import NOTES
 from tests.records import PASSED, record_of, static_of, timing_of
@@ -19,7 +19,7 @@ def timed(name, seq, seconds, **more):
 
 
 def sweep():
-    """Sparse loses at 4Ki and wins from 8Ki; dense does not fit at 16Ki."""
+    """Sparse is slower at 4Ki and faster from 8Ki; dense does not fit at 16Ki."""
     fits, plan = static_of(temp_bytes=8 * K, argument_bytes=K, output_bytes=K, fits=True), "plans 32 GiB"
     return [
         timed("dense", 4 * K, 1e-3, baseline=True, static={"host": fits}),
@@ -31,7 +31,7 @@ def sweep():
     ]
 
 
-def store_kept_run(folder, records, notes="", **info):
+def store_findings_run(folder, records, notes="", **info):
     suite = {"family": "mask", "baseline": "mask/dense", "implementations": ["mask/dense", "mask/sparse"]}
     cases = [record.case for record in records]
     described = {"schema": 1, "run": "one", "depth": "run", "started": "2026-11-23", "finished": "2026-11-23"}
@@ -43,4 +43,4 @@ def store_kept_run(folder, records, notes="", **info):
         run.write_fingerprint(facts)
     if notes:
         (run.path / NOTES).write_text(notes)
-    return read_kept(run, "results/reference/one")
+    return read_findings_run(run, "results/reference/one")
