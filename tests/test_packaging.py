@@ -112,9 +112,7 @@ def test_a_foreign_package_is_a_sentence(file: str, site: Path, tmp_path: Path) 
     foreign = code.parent if code.name == "__init__.py" else code
     done = start(["-m", "seqsweep", "list"], tmp_path, ".", site)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(
-        f'seqsweep: "{foreign.stem}" would be imported from {foreign}, not from '
-    )
+    assert done.stderr.startswith(f'seqsweep: "{foreign.stem}" would be imported from {foreign}, not from ')
     assert f"remove {tmp_path} from the import path" in done.stderr
     assert done.stderr.count("\n") == 1
 

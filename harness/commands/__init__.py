@@ -1,5 +1,5 @@
-"""The commands: flags in, one call per stage, output, and the exit code; a module each.
+"""The commands, a module each: parse flags, call one function per stage, print, return the exit code.
 
-Only cli.py and harness/entry import this room, and heavy modules load only where a command needs them:
-`seqsweep list` starts without numpy. A rule that two commands share belongs in a layer below.
+Only cli.py and harness/entry import this package. A command imports heavy modules only when it needs them:
+`seqsweep list` starts without numpy. Rules that two commands share belong in a layer below.
 """

@@ -1,4 +1,4 @@
-"""The command line: the application, and its groups of commands in the order of `seqsweep --help`."""
+"""The command-line application, with its groups of commands in the order of `seqsweep --help`."""
 
 import sys
 from typing import Annotated, NoReturn
@@ -33,7 +33,7 @@ def seqsweep(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Without a command there is nothing to do."""
+    """The options of `seqsweep` without a command."""
 
 
 def main() -> NoReturn:

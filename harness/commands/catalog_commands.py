@@ -1,4 +1,4 @@
-"""The commands on implementations, published claims and this machine."""
+"""Commands on the catalog, templates, published claims and this machine."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from harness.commands.options import OUTPUT, PLACES, Text, Words
 from harness.commands.sectioned_command import command
 
 group = typer.Typer()
-MODELS = "models"  # in place of a family's name
+MODELS = "models"  # instead of a family's name
 
 
 @command(group, "list")

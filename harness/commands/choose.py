@@ -1,4 +1,4 @@
-"""`dispatch`: the choices of one suite of a stored run, printed as a function or as JSON."""
+"""`dispatch`: a function that chooses the fastest implementation of one suite, as code or as JSON."""
 
 import json
 import textwrap
@@ -22,20 +22,20 @@ WIDTH = 110
 TEST = """
 
 
-# Per measured point: the implementations that no other one is faster than with its whole interval.
+# Per measured point: the implementations that no other one beats with its whole interval.
 NOT_SLOWER = {{
 {points}
 }}
 
 
-def test_choose_calls_nothing_that_another_is_faster_than_beyond_the_interval() -> None:
+def test_choose_returns_no_implementation_that_another_beats_beyond_the_interval() -> None:
     for point, not_slower in NOT_SLOWER.items():
         assert choose(*point) in not_slower, point
 """
 
 
 def choose_function(choices: SuiteChoices, info: Mapping[str, Any]) -> str:
-    """The text of a module whose `choose` returns the label to call. `info` is the run's run.json."""
+    """The source of a module whose `choose` returns the label to call. `info` is the run's run.json."""
     arguments = ["seq: int", *(f"{name}: {_type(choices, at)}" for at, name in enumerate(choices.axes))]
     lines = [*_comments(_head(choices, info)), "", "", f"def choose({', '.join(arguments)}) -> str:"]
     lines += ['    """The implementation to call."""']
@@ -43,7 +43,7 @@ def choose_function(choices: SuiteChoices, info: Mapping[str, Any]) -> str:
         equal = [_equal(*pair) for pair in zip(choices.axes, values, strict=True)]
         lines += [f"    if {' and '.join(equal)}:", *_branches(point, " " * 8)] if equal else _branches(point)
     if choices.axes:
-        other = f"Not measured: another {' or '.join(choices.axes)}. The baseline."
+        other = f"Another {' or '.join(choices.axes)} was not measured: use the baseline."
         lines += [*_comments([other], "    "), f"    return {_literal(choices.suite.baseline)}"]
     points = [
         f"    ({', '.join(map(_literal, (seq, *values)))},): {{{', '.join(map(_literal, labels))}}},"
@@ -57,18 +57,18 @@ def _head(choices: SuiteChoices, info: Mapping[str, Any]) -> Iterator[str]:
     lengths = sorted({seq for point in choices.points.values() for seq in point.not_slower})
     fixed = " ".join(f"{name}={canonical(value)}" for name, value in choices.fixed.items())
     yield f"Suite {choices.suite.name}, by seqsweep dispatch from {provenance(choices.suite.records, info)}."
-    yield f"Measured: {fixed}; seq {', '.join(map(format_count, lengths))}, beyond them as at the nearest."
+    yield f"Measured: {fixed}; seq {', '.join(map(format_count, lengths))}. Other lengths: as the nearest."
     yield "Intervals: 95 %."
-    yield "Undecided: no interval says which is faster, or nothing was measured; the former is kept."
+    yield "Undecided: no interval shows which is faster, or nothing was measured; choose() does not switch."
     for label, why in choices.left_out.items():
-        yield f"{label} is no candidate {why}."
+        yield f"{label} was not considered {why}."
     called = {choice.implementation for point in choices.points.values() for choice in point.choices}
     for label in sorted(choices.inexact & called):
         yield f"{label} is not mathematically equivalent to {choices.suite.baseline}."
 
 
 def _branches(point: LengthChoices, indent: str = "    ") -> list[str]:
-    """Statements that return what to call, from the longest lengths to the shortest."""
+    """Statements that return the label to call, from the longest lengths to the shortest."""
     lines: list[str] = []
     for choice in reversed(point.choices):
         lines += _comments(_evidence(choice, point), indent)
@@ -83,7 +83,7 @@ def _branches(point: LengthChoices, indent: str = "    ") -> list[str]:
 
 
 def _evidence(choice: Choice, point: LengthChoices) -> Iterator[str]:
-    """Sentences on why a choice was made, and where it is undecided."""
+    """Sentences on why a choice was made, and at which lengths it is undecided."""
     ratio = choice.speedup
     if choice.reason:
         yield f"{choice.reason}."
@@ -92,7 +92,7 @@ def _evidence(choice: Choice, point: LengthChoices) -> Iterator[str]:
         yield f"{choice.implementation} is {shown} as fast as {choice.former} at {at}, {ratio.label}."
     if choice.dead_zone is not None:
         begin = format_count(choice.dead_zone[0])
-        yield f"Undecided from {begin} to {format_count(choice.first - 1)}: {choice.former} is kept."
+        yield f"Undecided from {begin} to {format_count(choice.first - 1)}: still {choice.former}."
     here = {seq: label for seq, label in point.undecided.items() if point.choice_at(seq) is choice}
     for label in dict.fromkeys(here.values()):
         lengths = ", ".join(format_count(seq) for seq in here if here[seq] == label)
@@ -113,7 +113,7 @@ def _literal(value: Value) -> str:
 
 
 def _comments(sentences: Iterable[str], indent: str = "") -> list[str]:
-    """Comment lines, with nothing in them that could end one."""
+    """Wrapped comment lines, without characters that could end a comment."""
     mark = f"{indent}# "
     return [
         line
@@ -125,18 +125,18 @@ def _comments(sentences: Iterable[str], indent: str = "") -> list[str]:
 
 
 def choices_of(project: Project, stored: Stored, *, inexact: bool) -> SuiteChoices:
-    """The choices of the one suite that the run was narrowed to. UsageError where it has several."""
+    """The choices of the selected suite. UsageError unless exactly one suite is selected."""
     suites = [suite for suite in by_suite(stored.info, stored.records) if suite.records]
     if len(suites) != 1:
         known = ", ".join(suite.name for suite in suites) or "none"
-        raise UsageError(f"dispatch takes one suite of the run; it has {known}")
+        raise UsageError(f"dispatch needs exactly one suite, and the run has {known}; name one")
     family = project.catalog.families.get(suites[0].family)
     defaults = {field.name: field.default for field in family.fields if field.later} if family else {}
     return suite_choices(suites[0], defaults, inexact=inexact)
 
 
 def print_dispatch(choices: SuiteChoices, stored: Stored, into: Path | None, *, json: bool) -> None:
-    """Print the function, or write it; problems of the stored run go to standard error."""
+    """Print the function, or write it to a file. Problems of the stored run go to standard error."""
     code = choose_function(choices, stored.info)
     output.print_problems(stored)
     if into is not None:

@@ -23,7 +23,7 @@ FOLDER = Path("docs")
 
 @dataclass(frozen=True)
 class ClaimsOutcome:
-    """The verdicts; `notes` are sentences for the reader, `problems` those that `--check` fails for."""
+    """The verdicts. `notes` are sentences for the reader; `problems` are those that make `--check` fail."""
 
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
@@ -40,12 +40,12 @@ def claims(
     check: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> ClaimsOutcome:
-    """The verdicts on all claims, or on those that are named: a family, or one claim as FAMILY/ID.
+    """Judge all claims, or the named ones: a family, or one claim as FAMILY/ID.
 
-    With all of them the documents are written beside bench.yaml; with `check` they are compared instead.
-    They are not written where a compiler is missing, or something took too long or crashed, because they
-    would lose figures that they have. `say` is called with a line before a slow step. UsageError for a
-    claims.py that cannot be understood, and for a name that is no family or claim.
+    Without names it also writes the documents next to bench.yaml; with `check` it compares them instead.
+    It does not write them if a compiler is missing, or a step timed out or crashed, because they would lose
+    figures. `say` is called with a line before a slow step. UsageError for an invalid claims.py, and for a
+    name that is not a family or a claim.
     """
     catalog = project.catalog
     selected = _select_claims(names, catalog)
@@ -62,7 +62,7 @@ def claims(
     ]
     lacking = {verdict.incomplete: None for verdict in verdicts if verdict.incomplete}
     if check:
-        notes = [f"not compared, for figures are missing: {why}" for why in lacking]
+        notes = [f"not compared, because figures are missing: {why}" for why in lacking]
         skipped = {verdict.claim.name for verdict in verdicts if verdict.incomplete}
         for path, text in texts.items():
             problems += _differences(path, text, skipped, whole=not names)
@@ -72,9 +72,9 @@ def claims(
 
 
 def claims_part(families: Collection[str], catalog: Catalog) -> Part | None:
-    """Published claims of families that do not hold, by their expected verdicts, which `--check` tests.
+    """Published claims that do not hold, by their expected verdicts, which `--check` tests.
 
-    None where the families have no claims.
+    None if the families have no claims.
     """
     present = sorted({*families} & {*catalog.families})
     known = [claim for name in present for claim in claims_of(catalog.family(name))]
@@ -83,18 +83,20 @@ def claims_part(families: Collection[str], catalog: Catalog) -> Part | None:
     against = [claim for claim in known if claim.expect in AGAINST and not claim.context]
     against.sort(key=lambda claim: not claim.headline)
     rows = tuple((Cell(c.name), Cell(c.headline or c.says), Cell(c.expect)) for c in against)
-    table = FindingsTable(("claim", "what was published, or found", "verdict"), rows)
-    return Part(sentences=() if rows else ("None that is known of.",), table=table if rows else None)
+    table = FindingsTable(("claim", "published or found", "verdict"), rows)
+    return Part(
+        sentences=() if rows else ("No published claim is known to be wrong.",), table=table if rows else None
+    )
 
 
 def _needs(claims: Sequence[Claim], catalog: Catalog) -> list[Need]:
-    """What the claims' figures ask for: each function runs once without any evidence."""
-    asked = (figures_of(claim, catalog, {})[1] for claim in claims)
-    return list(dict.fromkeys(need for needs in asked for need in needs))
+    """The evidence that the claims' figures need. Each function runs once without evidence."""
+    required = (figures_of(claim, catalog, {})[1] for claim in claims)
+    return list(dict.fromkeys(need for needs in required for need in needs))
 
 
 def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) -> int:
-    """Print the outcome; the exit code."""
+    """Print the outcome, and return the exit code."""
     if json:
         print_json({**claims_data(outcome.verdicts), "notes": outcome.notes, "problems": outcome.problems})
     else:
@@ -106,7 +108,7 @@ def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) ->
 
 
 def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
-    """The claims that `names` selects, in the order of the files; all of them without a name."""
+    """The claims that `names` selects (none: all), in the order of the files."""
     families = dict.fromkeys(name.partition("/")[0] for name in names) or catalog.families
     known = [claim for name in families for claim in claims_of(catalog.family(name))]
     for name in names:
@@ -116,38 +118,38 @@ def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
 
 
 def _versions(frameworks: Collection[str]) -> dict[str, str]:
-    """Versions of those that compile or trace, where installed; `2.9.0+cpu` is 2.9.0."""
+    """Versions of the installed frameworks that compile or trace; `2.9.0+cpu` becomes 2.9.0."""
     planning = {name for name in frameworks if traits_of(name).host_compiler}
     versions = {package.name: version_of(package.name) for package in packages_of(planning)}
     return {name: text.partition("+")[0] for name, text in versions.items() if text}
 
 
 def _write(texts: Mapping[Path, str], lacking: Collection[str]) -> list[str]:
-    """Write the documents, unless evidence is missing; sentences on what was done."""
+    """Write the documents unless evidence is missing. Returns sentences on what was done."""
     if lacking:
         names = " and ".join(str(path) for path in texts)
-        return [f"{names} were left as they are, for they would hold less: {'; '.join(lacking)}"]
+        return [f"{names} were not written, because figures are missing: {'; '.join(lacking)}"]
     for path, text in texts.items():
         write_files(path.parent, {path.name: text.encode()})
     return [f"wrote {path}" for path in texts]
 
 
 def _differences(path: Path, text: str, skipped: Collection[str], *, whole: bool) -> list[str]:
-    """How a document differs from the text that would be written.
+    """Describe how a document differs from the text that would be written.
 
-    The claims to skip are those whose evidence is incomplete on this machine. With `whole` the text between
-    claims counts, too, and so do claims that are no longer there.
+    `skipped` are claims whose evidence is incomplete on this machine. `whole` also compares the text between
+    claims, and the claims that no longer exist.
     """
     if not path.is_file():
-        return [f"{path} does not exist: seqsweep claims writes it"]
+        return [f"{path} does not exist; run seqsweep claims to write it"]
     written = path.read_bytes().decode(errors="replace")
     known, new, whole = parts(written), parts(text), whole and not skipped
     compared = dict.fromkeys([*new, *known]) if whole else (name for name in new if "/" in name)
     stale = [
-        name or "its head"
+        name or "the introduction"
         for name in compared
         if name not in skipped and not alike(known.get(name, ""), new.get(name, ""))
     ]
     if whole and not stale and not alike(written, text):
-        stale = ["its layout"]
-    return [f"{path} is stale: {', '.join(stale)}; seqsweep claims writes it anew"] if stale else []
+        stale = ["the layout"]
+    return [f"{path} is stale: {', '.join(stale)}; run seqsweep claims to write it again"] if stale else []

@@ -14,8 +14,8 @@ from harness.store.run_summary import summarise
 from harness.store.runs import RunFolder
 
 TREND = (
-    "not a verdict: timings of different runs. With nothing changed, stored timings minutes apart raise "
-    "a false alarm in 27-36 % of comparisons; measure both sides in one run for a verdict"
+    "not a verdict, because the timings are from different runs. With unchanged code, timings minutes apart "
+    "gave a false alarm in 27-36 % of comparisons. For a verdict, measure both sides in one run"
 )
 TOGETHER = "measured in the same rounds of one run"
 EARLIER, LATER = "earlier", "later"
@@ -29,49 +29,50 @@ def compare_sides(results: Path, runs: Sequence[str], pair: tuple[str, ...], *, 
         case [earlier, later] if not pair:
             return compare_runs(results, earlier, later, force=force)
         case _:
-            raise UsageError("compare takes two runs, or one run and --impl a,b; or --across [SUITE…]")
+            raise UsageError("compare needs two runs, or one run and --impl a,b, or --across [SUITE…]")
 
 
 def compare_machines(
-    results: Path, suites: Sequence[str], runs: Sequence[str], tell: Callable[[str], None]
+    results: Path, suites: Sequence[str], runs: Sequence[str], log: Callable[[str], None]
 ) -> list[MachineSpeedups]:
-    """Every comparison of the suites (none: all) in these runs, or in all that are stored, by machine.
+    """The speedups of the suites (none: all) in the named runs (none: all stored ones), by machine.
 
-    `tell` is called for what cannot be read. UsageError for a suite that none has, and without any speedup.
+    `log` is called for each run that cannot be read. UsageError for an unknown suite, and if there is no
+    speedup.
     """
     folders = [find(results, name) for name in runs] or all_runs(results) or [find(results)]
     known: set[str] = set()
-    found = machine_speedups(_timed_suites(folders, suites, known, tell))
+    found = machine_speedups(_timed_suites(folders, suites, known, log))
     for name in suites:
         if name not in known:
             raise UsageError(f'no run has a suite "{name}"{nearest(name, known)}')
     if not found:
-        raise UsageError("no such run has a time beside that of a baseline; measure with: seqsweep run")
+        raise UsageError("no run has a time and its baseline's time; measure with: seqsweep run")
     return found
 
 
 def _timed_suites(
-    folders: Sequence[RunFolder], suites: Sequence[str], known: set[str], tell: Callable[[str], None]
+    folders: Sequence[RunFolder], suites: Sequence[str], known: set[str], log: Callable[[str], None]
 ) -> Iterator[SuiteResults]:
-    """The suites of timed runs, a run after the other; `known` gets the names of all."""
+    """The suites of timed runs, run by run. Adds the names of all suites to `known`."""
     for folder in folders:
         try:
-            kept = read_findings_run(folder, folder.id, suites)
+            read = read_findings_run(folder, folder.id, suites)
         except UsageError as error:
-            tell(str(error))
+            log(str(error))
             continue
-        for problem in (*quick_notes(kept.info), *kept.problems):
-            tell(f"{folder.id}: {problem}")
-        known.update(suite.name for suite in kept.suites)
-        if kept.depth == "run":
-            yield from (suite for suite in kept.suites if not suites or suite.name in suites)
+        for problem in (*quick_notes(read.info), *read.problems):
+            log(f"{folder.id}: {problem}")
+        known.update(suite.name for suite in read.suites)
+        if read.depth == "run":
+            yield from (suite for suite in read.suites if not suites or suite.name in suites)
 
 
 def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> SideBySide:
-    """Compare two implementations of one run, the first in units of the second."""
+    """Compare two implementations of one run, the first relative to the second."""
     if len(pair) != 2:
         raise UsageError(
-            f"--impl: name two implementations of the run, as --impl scatter,broadcast; got {len(pair)}"
+            f"--impl: name two implementations, for example --impl scatter,broadcast, not {len(pair)}"
         )
     folder = find(results, run)
     matched = within(folder.read().records, pair[0], pair[1])
@@ -85,33 +86,35 @@ def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> S
 
 
 def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> SideBySide:
-    """Compare two runs, the second in units of the first.
+    """Compare two runs, the second relative to the first.
 
-    UsageError for fingerprints that differ, unless forced.
+    UsageError if their fingerprints differ, unless `force` is set.
     """
     first, second = find(results, earlier), find(results, later)
     differences = describe_differences(_facts(first), _facts(second))
     if differences and not force:
         raise UsageError(
-            f"the runs differ in {', '.join(differences)}: their timings are of different machines; "
-            "--force shows them all the same"
+            f"the runs differ in {', '.join(differences)}, so their timings are from different machines; "
+            "use --force to compare them anyway"
         )
     matched = across(first.read().records, second.read().records)
     if not matched.changes:
-        raise UsageError(f"runs {first.id} and {second.id} share no case; see seqsweep show --run {first.id}")
+        raise UsageError(
+            f"runs {first.id} and {second.id} have no case in common; see seqsweep show --run {first.id}"
+        )
     heading, runs = _heading(TREND, first, second), {EARLIER: summarise(first), LATER: summarise(second)}
     only = {EARLIER: matched.only_to, LATER: matched.only_of}
     return SideBySide(True, heading, LATER, EARLIER, runs, matched.changes, only, differences)
 
 
 def _heading(kind: str, *folders: RunFolder) -> str:
-    """How the sides were measured, with a sentence where their times are noisy."""
+    """How the sides were measured, with a note if their times are noisy."""
     notes = (note for folder in folders for note in quick_notes(folder.readable_info([])))
     return "; ".join(dict.fromkeys([kind, *notes]))
 
 
 def _facts(folder: RunFolder) -> dict[str, object]:
-    """The fingerprint of a run; of several, per fact the value that they share, or the list of all values."""
+    """The fingerprint of a run. If it has several, a fact that differs is the list of its values."""
     known = list(folder.fingerprints().values())
     names = sorted({name for facts in known for name in facts})
     merged: dict[str, object] = {}

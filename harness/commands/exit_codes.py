@@ -14,27 +14,27 @@ from harness.core.errors import MachineError, SeqsweepError, UsageError
 from harness.core.stop_signals import terminable
 
 FORMER_COMMANDS = {
-    "history": "runs CASE shows a case over all runs of this machine",
-    "machines": "doctor --on NAME says which machines are there, and why one is refused",
-    "sentinel": "static --against py:OLD compares every figure with another environment's",
+    "history": "use runs CASE, which shows a case over all runs of this machine",
+    "machines": "use doctor --on NAME, which checks the machines and explains a refusal",
+    "sentinel": "use static --against py:OLD, which compares all figures with those of another environment",
 }
 STALE, NOTHING, INCORRECT, STOPPED = 1, 3, 4, 130
 
 
 def refusal_of(error: OSError) -> str:
-    """A sentence on an error of the machine that no layer below has turned into one."""
+    """Describe an operating-system error that no layer below has described."""
     why = error.strerror or str(error)
     if error.filename is None:
-        return f"the machine refuses: {why}"
-    return f"{os.fsdecode(error.filename)}: {why}; mend that, or name another place"
+        return f"the operating system reports: {why}"
+    return f"{os.fsdecode(error.filename)}: {why}; fix that, or name another place"
 
 
 def call_app(app: typer.Typer, words: Sequence[str]) -> int:
-    """Run the command that the words name; its exit code."""
+    """Run the command that the words name, and return its exit code."""
     try:
         streams.prepare()
         if instead := FORMER_COMMANDS.get("".join(words[:1])):
-            raise UsageError(f"{words[0]} was removed: {instead}")
+            raise UsageError(f"{words[0]} was removed; {instead}")
         with terminable():
             code = app(words, prog_name="seqsweep", standalone_mode=False)
         sys.stdout.flush()
@@ -50,7 +50,7 @@ def call_app(app: typer.Typer, words: Sequence[str]) -> int:
         code = STOPPED
     except SystemExit as end:  # typer's: 0 after completion; 1 for a closed pipe, but 1 means regressed
         code = MachineError.exit_code if end.code else 0
-    except BrokenPipeError:  # its reader has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         code = MachineError.exit_code
         streams.discard_output()
     except Exception as error:
@@ -60,6 +60,6 @@ def call_app(app: typer.Typer, words: Sequence[str]) -> int:
             streams.discard_output()
         elif isinstance(error, OSError):
             print_error(f"seqsweep: {refusal_of(error)}")
-        else:  # a fault of this program. Python would end with 1, which means stale or regressed here
+        else:  # a bug of this program. Python would exit with 1, which here means stale or regressed
             traceback.print_exc()
     return code or 0

@@ -1,4 +1,4 @@
-"""`export`: the rows of a stored run for other programs."""
+"""`export`: a stored run as CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 def export_rows(
-    project: Project, name: str, selection: Selection, baseline: str | None, table: str, form: str
+    project: Project, name: str, selection: Selection, baseline: str | None, table: str, file_format: str
 ) -> bytes:
-    """The rows of a run as csv or parquet; `table` is the method of RunFrames that gives them."""
+    """The rows of a run as csv or parquet; `table` is the method of RunFrames that returns them."""
     from harness.frames.load import RunFrames
 
     folder = find(project.results, name)
     for note in quick_notes(folder.readable_info([])):
         print_note(note)
     frame = getattr(RunFrames(folder.path, (folder,), selection, baseline, print_note), table)()
-    return _csv(frame) if form == "csv" else _parquet(frame)
+    return _csv(frame) if file_format == "csv" else _parquet(frame)
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
-    """The frame as CSV: numbers with every digit, texts without control sequences."""
+    """The frame as CSV: numbers with all digits, texts without control sequences."""
     texts = frame.select_dtypes(exclude=["number", "boolean", "datetimetz"])
     cleaned = {name: texts[name].map(clean_line, na_action="ignore") for name in texts}
     shown = frame.assign(**cleaned).rename(columns=clean_line)
@@ -44,5 +44,5 @@ def _parquet(frame: pd.DataFrame) -> bytes:
     try:
         frame.to_parquet(buffer, engine="pyarrow", index=False)
     except ImportError:
-        raise MachineError("--to parquet: needs pyarrow; pip install 'seqsweep[parquet]'") from None
+        raise MachineError("--to parquet: needs pyarrow; run pip install 'seqsweep[parquet]'") from None
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""`report`: the findings document of stored runs, into marked blocks of a file; and a record by its hash."""
+"""`report`: the findings document of stored runs, receipts, and a record by its hash."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ LEAST_DIGITS = 4
 
 
 def read_runs(project: Project, runs: Sequence[str], suites: Sequence[str]) -> list[FindingsRun]:
-    """The runs by the names typed, or their suites. UsageError for a suite that none of them has."""
+    """The named runs, limited to the suites. UsageError for a suite that no run has."""
     kept: list[FindingsRun] = []
     for typed in runs or ("latest",):
         folder = find(project.results, typed)
@@ -61,7 +61,7 @@ def print_document(document: Document, *, json: bool) -> None:
 
 
 def write_page(document: Document, runs: Sequence[FindingsRun], file: Path) -> None:
-    """Write the document as one HTML page; a note on standard error where it cannot sort its tables."""
+    """Write the document as one HTML page, with a note on standard error if its tables cannot sort."""
     from harness.findings.html import MISSING, datatables, to_html
 
     bundle = datatables()
@@ -72,9 +72,9 @@ def write_page(document: Document, runs: Sequence[FindingsRun], file: Path) -> N
 
 
 def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str], int]:
-    """Fill the file's blocks, and draw the charts into a folder beside it; sentences, and the exit code.
+    """Update the file's blocks, and draw the charts into a folder next to it.
 
-    With `check` nothing is written, and the sentences name what is stale.
+    Returns sentences and the exit code. With `check` nothing is written; the sentences name stale files.
     """
     folder = file.parent / file.stem.lower()
     known = _read_if_present(file)
@@ -87,19 +87,19 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
     wanted = {file: new.encode(), **{folder / name: svg for name, svg in document.pictures.items()}}
     stale = [path for path, data in wanted.items() if _read_if_present(path) != data]
     if check:
-        return [f"{path} is not what its records say" for path in stale], STALE if stale else 0
+        return [f"{path} is stale" for path in stale], STALE if stale else 0
     for path in stale:
-        target = path.resolve()  # a link stays, and leads to what is written
+        target = path.resolve()  # a link still points to the written file
         write_files(target.parent, {target.name: wanted[path]})
-    return [f"wrote {path}" for path in stale] or [f"{file} is what its records say"], 0
+    return [f"wrote {path}" for path in stale] or [f"{file} is up to date"], 0
 
 
 def write_receipt(runs: Sequence[FindingsRun], chart: str | None) -> str:
-    """The receipt of one run. UsageError where there are several, or where its times are noisy."""
+    """The receipt of one run. UsageError for several runs, and for a noisy one."""
     if len(runs) != 1:
-        raise UsageError(f"--pr: a receipt is of one run, not of {len(runs)}; name one with --run")
+        raise UsageError(f"--pr: a receipt describes one run, not {len(runs)}; name one with --run")
     if quick_notes(runs[0].info):
-        why = f"{runs[0].name} is a run of --quick, which is noisy, and receipts are there to be quoted"
+        why = f"{runs[0].name} was measured with --quick, which is too noisy for a receipt"
         raise UsageError(f"--pr: {why}; measure without --quick, or name another run with --run")
     if chart is not None:
         try:
@@ -110,7 +110,7 @@ def write_receipt(runs: Sequence[FindingsRun], chart: str | None) -> str:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file. UsageError where there is none."""
+    """The text of a file. UsageError if it does not exist."""
     data = _read_if_present(path)
     if data is None:
         raise UsageError(f"{path}: does not exist; name a file with a receipt")
@@ -118,7 +118,7 @@ def read_text(path: Path) -> str:
 
 
 def print_receipt_check(receipt: Receipt, checks: Sequence[StatementCheck], *, json: bool) -> int:
-    """Print the outcome of each line; the exit code: 1 where a line differs."""
+    """Print the outcome of each line, and return the exit code: 1 if a line differs."""
     outcomes = Counter(check.outcome for check in checks)
     if json:
         lines = [{"line": text_of(c.about, c.statement), "outcome": c.outcome, "why": c.why} for c in checks]
@@ -143,25 +143,23 @@ def _read_if_present(path: Path) -> bytes | None:
         why = error.strerror or error
         if why == NOT_REGULAR:
             raise UsageError(f"{path}: {why}; name a file") from None
-        raise MachineError(f"{path}: cannot be read ({why}); mend that, or name another file") from None
+        raise MachineError(f"{path}: cannot be read ({why}); fix that, or name another file") from None
 
 
-def find_record(project: Project, beginning: str, run: str | None) -> Record:
-    """The record whose hash begins with `beginning`, of one run, or of all stored ones, newest first."""
-    if len(beginning) < LEAST_DIGITS or not set(beginning) <= set("0123456789abcdef"):
-        raise UsageError(f'--record: "{beginning}" is no hash; write {LEAST_DIGITS} or more of its digits')
+def find_record(project: Project, prefix: str, run: str | None) -> Record:
+    """The record whose hash starts with `prefix`, in one run, or in all stored ones, newest first."""
+    if len(prefix) < LEAST_DIGITS or not set(prefix) <= set("0123456789abcdef"):
+        raise UsageError(f'--record: "{prefix}" is not a hash; write its first {LEAST_DIGITS} digits or more')
     results = project.results
     stored = [*reversed(all_runs(results)), *runs_in(results / KEPT)] if run is None else [find(results, run)]
     for folder in stored:
-        if record := folder.record_of_hash(beginning):
+        if record := folder.record_of_hash(prefix):
             return record
-    raise UsageError(
-        f'--record: none of {len(stored)} runs has a record "{beginning}"; name its run with --run'
-    )
+    raise UsageError(f'--record: none of {len(stored)} runs has a record "{prefix}"; name its run with --run')
 
 
 def print_record(record: Record, *, json: bool) -> None:
-    """Print a record: one JSON object on a line, or one field on each."""
+    """Print a record as one JSON object on a line, or as one field per line."""
     if json:
         print_json(record.to_json())
         return

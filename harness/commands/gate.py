@@ -1,4 +1,4 @@
-"""`gate`: run a gate or show the newest, then print it."""
+"""`gate`: run a gate or read the latest one, then print it."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -19,7 +19,7 @@ Evidence = Mapping[str, CaseEvidence]
 
 
 def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
-    """Run the gate on the working tree; the exit code."""
+    """Run the gate on the working tree, and return the exit code."""
     from harness.gate.output import refuse_file
 
     if options.junit is not None:
@@ -45,7 +45,7 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
 
 
 def print_gate_plan(project: Project, options: GateOptions, *, json: bool) -> int:
-    """Print what the gate would measure, and how long it takes at most; 0."""
+    """Print what the gate would measure, and how long it takes at most. Returns 0."""
     from harness.gate.output import plan_data, plan_lines
 
     with plan_of(project, options) as gate_plan:
@@ -69,7 +69,7 @@ def decide(project: Project, options: GateOptions, progress: Progress) -> tuple[
 
 
 def print_outcome(outcome: GateOutcome, evidence: Evidence, options: GateOptions, *, json: bool) -> int:
-    """Print the outcome, and write it where the options say; the exit code."""
+    """Print the outcome, write it to the files in the options, and return the exit code."""
     from harness.gate.output import explanation_of, report_outcome
 
     outcome = replace(outcome, inconclusive=options.inconclusive)

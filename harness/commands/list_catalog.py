@@ -1,4 +1,4 @@
-"""`list FAMILY` and `list models`: one family as its process describes it, and the presets of models."""
+"""`list FAMILY` and `list models`: one family as its process describes it, and the model presets."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ Derived = tuple[str, str, ModelWorkload | str]  # family, phase, and the workloa
 
 
 def attention_words(model: Model) -> str:
-    """`GQA 64/4 × 128`, `MLA 64 × 192+64/256, selects 2048 in 21 layers`: heads, widths, and a selection."""
+    """Heads, widths and selection: `GQA 64/4 × 128`, `MLA 64 × 192+64/256, selects 2048 in 21 layers`."""
     fields = model.fields
     heads, key_heads = fields["num_attention_heads"], fields["num_key_value_heads"]
     words = f"{'MQA' if key_heads == 1 else 'GQA'} {heads}/{key_heads} × {model.head_dim}"
@@ -38,7 +38,7 @@ def attention_words(model: Model) -> str:
 
 
 def models_table(models: Sequence[Model]) -> Group:
-    """A line per model, and where its publisher's fields come from."""
+    """A row per model, with the source of its publisher's fields."""
     numbers = ("layers", "positions")
     table = plain_table("model", "attention", *numbers, "source", right=numbers)
     for each in models:
@@ -46,12 +46,14 @@ def models_table(models: Sequence[Model]) -> Group:
         source = f"{each.source['repo']}@{each.source['commit'][:7]}"
         table.add_row(each.name, Text(attention_words(each)), str(each.layers), positions, source)
     heading = Text("models", style="bold")
-    heading.append(": their publishers' own figures; seqsweep list models NAME has what follows for families")
+    heading.append(
+        ": figures from their publishers. seqsweep list models NAME shows the workloads derived from one"
+    )
     return Group(heading, table)
 
 
 def model_page(model: Model, derived: Sequence[Derived]) -> Group:
-    """All about a model: the workload that each family derives in each phase, or why it has none."""
+    """Describe a model: the workload that each family derives in each phase, or why there is none."""
     heading = Text(f"{model.name}: {attention_words(model)}", style="bold")
     where = Text("{repo}@{commit}\n{path}\nsha256 {sha256}\n".format(**model.source), style="dim")
     table = plain_table("family", "phase", "layers", "tokens", "workload", right=("layers", "tokens"))
@@ -64,13 +66,13 @@ def model_page(model: Model, derived: Sequence[Derived]) -> Group:
         table.add_row(family, phase, str(found.layers), str(found.tokens), Text(fields))
         if found.note:
             notes[f"{family}: {found.note}"] = None
-    caption = "layers make the call in a step; tokens of the context are one of seq; --tp divides heads."
+    caption = "layers: calls per step. tokens: tokens of context per element of seq. --tp divides the heads."
     tables = (table, Text("")) if table.row_count else ()
     return Group(heading, where, *tables, *map(Text, notes), Text(caption, style="dim"))
 
 
 def list_models(catalog: Catalog, name: str | None, *, json: bool) -> None:
-    """Print every preset in short, or all about one. UsageError for an unknown one."""
+    """Print a row per preset, or describe one. UsageError for an unknown name."""
     if name is None:
         presets = [model(known) for known in names()]
         data = {"models": [_as_data(preset) for preset in presets]}
@@ -87,7 +89,7 @@ def list_models(catalog: Catalog, name: str | None, *, json: bool) -> None:
 
 
 def _derive(catalog: Catalog, family: str, preset: Model, phase: str) -> Derived:
-    """A family's workload of a model in a phase, or why it has none."""
+    """A family's workload of a model in a phase, or the reason why there is none."""
     try:
         return family, phase, derive(catalog.family(family), preset.name, phase)
     except UsageError as error:
@@ -101,10 +103,10 @@ def _as_data(preset: Model) -> dict[str, object]:
 
 
 def describe_family(project: Project, name: str) -> tuple[list[dict[str, Any]], str]:
-    """(a family's semantics as :mod:`harness.catalog.family_questions` describes them, why there are none).
+    """(a family's semantics as :mod:`harness.catalog.family_questions` describes them, why they are missing).
 
-    They are described at the shortest workload of a suite, because bench.yaml says which sizes make sense.
-    UsageError, with the nearest name, where there is no such family.
+    They are described at the shortest workload of each suite, because bench.yaml has realistic sizes.
+    UsageError, with the nearest name, for an unknown family.
     """
     family, config = project.catalog.family(name), project.config
     suites = [suite.name for suite in config.suites.values() if suite.family.text == name]
@@ -113,4 +115,4 @@ def describe_family(project: Project, name: str) -> tuple[list[dict[str, Any]], 
     try:
         return semantics_info(family, [dict(case.workload) for case in shortest]), ""
     except NoAnswer as error:
-        return [], f"{family.file} does not say what its semantics are: {error}"
+        return [], f"{family.file}: its semantics cannot be described: {error}"

@@ -1,4 +1,4 @@
-"""Other machines: `doctor --on` examines them, `--on` of commands measures there, `collect` joins runs."""
+"""Other machines: `doctor --on` checks them, `--on` measures there, `collect` joins runs."""
 
 import shlex
 from collections.abc import Collection, Sequence
@@ -27,14 +27,14 @@ from harness.sweep.schedule import identity
 
 
 def examine_machines(project: Project, name: str, *, json: bool) -> int:
-    """Print the nodes of a pool of bench.yaml, and why any is refused; the exit code."""
+    """Print the nodes of a pool of bench.yaml, with reasons for refused ones. Returns the exit code."""
     with closing(RayCluster(pool_of(project, name))) as cluster:
         found = admit(cluster, project.plugins)
     if json:
         print_json({"machines": {node: _data(answer) for node, answer in found.items()}})
     for node, answer in found.items() if not json else ():
-        said = answer.description if isinstance(answer, NodeInfo) else f"refused: {answer}"
-        print_line(f"{node}: {said}")
+        shown = answer.description if isinstance(answer, NodeInfo) else f"refused: {answer}"
+        print_line(f"{node}: {shown}")
     return 0 if any(isinstance(answer, NodeInfo) for answer in found.values()) else NOTHING
 
 
@@ -45,12 +45,12 @@ def _data(answer: NodeInfo | Exception) -> dict[str, Any]:
 
 
 def pool_of(project: Project, name: str) -> MachinePool:
-    """A pool of bench.yaml by its name. UsageError, with the nearest one, for another name."""
+    """The pool of bench.yaml with this name. UsageError, with the nearest name, for any other."""
     pools = project.config.machines
     if name not in pools:
         where = project.config.path.name
-        listed = nearest(name, pools) or ", which names none"
-        raise UsageError(f'"{name}" is none of the machines in {where}{listed}')
+        listed = nearest(name, pools) or f"; add machines to {where}"
+        raise UsageError(f'"{name}" is not one of the machines in {where}{listed}')
     return pools[name]
 
 
@@ -65,7 +65,7 @@ def run_on(
     checks: Collection[str] | None = (),
     targets: Sequence[str] = (),
 ) -> int:
-    """Measure suites on the machines of a pool, and print the joined runs; the exit code."""
+    """Measure suites on the machines of a pool, and print the joined runs. Returns the exit code."""
     pool = pool_of(project, name)
     schedule = project.plan(suites, overrides)
     tell_left_out(schedule)
@@ -88,16 +88,14 @@ def run_on(
     for index, why in outcome.missing.items():
         print_note(f"shard {index}/{outcome.shards} is missing: {why}")
         words = [*without_flag(typed_command(), "--on"), "--shard", f"{index}/{outcome.shards}"]
-        print_note(
-            f"measure it on a machine of that kind with: {shlex.join(words)}; then collect its results"
-        )
+        print_note(f"on a machine of that kind, run {shlex.join(words)}, and then seqsweep collect here")
     if outcome.interrupted:
         return STOPPED
     return max(codes, default=NOTHING) or (NOTHING if outcome.missing else 0)
 
 
 def collect_runs(sources: Sequence[Path], results: Path, *, json: bool) -> int:
-    """Join runs; print what was joined, what is absent and what was left out; the exit code."""
+    """Join runs; print what was joined, what is missing and what was left out. Returns the exit code."""
     collection = collect(sources, results)
     if json:
         print_json({**vars(collection), "joined": [joined_data(run) for run in collection.joined]})
@@ -105,8 +103,8 @@ def collect_runs(sources: Sequence[Path], results: Path, *, json: bool) -> int:
         for run in collection.joined:
             print_line(describe_joined(run))
         if collection.copied:
-            print_line(f"whole runs copied: {', '.join(collection.copied)}")
-        print_line("collected" if collection.changed else "nothing new: everything was collected before")
+            print_line(f"copied runs: {', '.join(collection.copied)}")
+        print_line("collected" if collection.changed else "nothing new; everything was collected before")
     for problem in collection.problems:
         print_note(problem)
     return NOTHING if collection.problems else 0

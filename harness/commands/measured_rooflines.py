@@ -1,4 +1,4 @@
-"""Measured ceilings of FLOP/s and bytes/s: `doctor --roofline` measures, columns and charts read them."""
+"""Measured rooflines (peak FLOP/s and bytes/s): `doctor --roofline` measures, columns and charts read."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from harness.analysis.roofline import Roofline
     from harness.sweep.project import Project
 
-ROOF = "roof"  # the column that needs them
+ROOF = "roof"  # the column that needs the rooflines
 FILE = "rooflines.json"
-REMEDY = "delete it, and measure again: seqsweep doctor --roofline"
+REMEDY = "delete it, and measure again with seqsweep doctor --roofline"
 
 Facts = Mapping[str, Any]
 
 
 def known_rooflines(results: Path) -> dict[str, Roofline]:
-    """Fingerprint → ceilings. UsageError where the file holds something else."""
+    """Fingerprint → roofline. UsageError for an invalid file."""
     from harness.analysis.roofline import roofline_of
 
     try:
@@ -30,14 +30,14 @@ def known_rooflines(results: Path) -> dict[str, Roofline]:
         raise UsageError(f"{results / FILE}: {error}; {REMEDY}") from None
 
 
-def keep(results: Path, facts: Facts, measured: Mapping[str, Any]) -> None:
-    """Add what was measured of a machine to the file, in place of what was known of it."""
+def store(results: Path, facts: Facts, measured: Mapping[str, Any]) -> None:
+    """Store a machine's measured roofline in the file, replacing an older one."""
     from harness.store import json_file
     from harness.store.atomic import write_files
     from harness.store.stored_run import fingerprint_id
 
-    kept = {**_read(results), fingerprint_id(facts): {**measured, "facts": facts}}
-    write_files(results, {FILE: json_file.to_text(kept)})
+    stored = {**_read(results), fingerprint_id(facts): {**measured, "facts": facts}}
+    write_files(results, {FILE: json_file.to_text(stored)})
 
 
 def _read(results: Path) -> dict[str, Any]:
@@ -47,8 +47,8 @@ def _read(results: Path) -> dict[str, Any]:
     return json_file.read_object(path, REMEDY) if path.exists() else {}
 
 
-def measure_rooflines(project: Project, say: Callable[[str], None]) -> list[tuple[Facts, Roofline]]:
-    """Measure and store the processor, with the threads that cases have, and a CUDA device if any."""
+def measure_rooflines(project: Project, log: Callable[[str], None]) -> list[tuple[Facts, Roofline]]:
+    """Measure and store the processor, with as many threads as cases use, and a CUDA device if any."""
     from harness.run.machine.probes import probe_fingerprint
 
     threads = project.config.settings.threads
@@ -56,21 +56,21 @@ def measure_rooflines(project: Project, say: Callable[[str], None]) -> list[tupl
     machines = [here["fingerprint"]]
     if "unavailable" not in here["gpu"]:
         machines.append(probe_fingerprint("cuda", threads)["fingerprint"])
-    return [(facts, _measure(project.results, facts, say)) for facts in machines]
+    return [(facts, _measure(project.results, facts, log)) for facts in machines]
 
 
-def _measure(results: Path, facts: Facts, say: Callable[[str], None]) -> Roofline:
+def _measure(results: Path, facts: Facts, log: Callable[[str], None]) -> Roofline:
     from harness.analysis.roofline import roofline_of
     from harness.run.machine.probes import measure_ceilings
 
-    say(f"{facts['device']}: matrix products and streams, about a minute")
+    log(f"{facts['device']}: measuring matrix products and memory streams, about a minute")
     measured = measure_ceilings(facts["device"], facts["threads"])
-    keep(results, facts, measured)
+    store(results, facts, measured)
     return roofline_of(measured)
 
 
 def roofline_data(facts: Facts, roofline: Roofline) -> dict[str, Any]:
-    """Rates per second: FLOPs in `compute` by dtype, bytes in `memory` by level, in `curve` by size."""
+    """A roofline as data: FLOP/s by dtype in `compute`, bytes/s by level in `memory`, by size in `curve`."""
     from harness.store.stored_run import fingerprint_id
 
     return {

@@ -1,4 +1,4 @@
-"""The commands that measure: sweeps, contracts, compiled figures, profiles and the gate."""
+"""Commands that measure: sweeps, checks, compiled figures, profiles, sensitivity and the gate."""
 
 from contextlib import suppress
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`new`: a file to start from, with an implementation of a family or with a family of one's own."""
+"""`new`: a template file, with an implementation of a family or with a new family."""
 
 import os
 import re
@@ -19,9 +19,9 @@ from harness.store.atomic import write_files
 from harness.sweep.project import Project
 
 HERE = Path(__file__).parent
-# Beside a built-in family's family.py, and here for all others; another framework's is `triton.template`.
+# In a built-in family's folder, and here for all others. Other frameworks have e.g. `triton.template`.
 FILE = "implementation.template"
-LENGTHS = "1Ki,4Ki"  # for a family that no suite gives lengths
+LENGTHS = "1Ki,4Ki"  # for a family without a suite
 
 
 def write_new(
@@ -32,9 +32,9 @@ def write_new(
     folder: Path,
     framework: str | None = None,
 ) -> tuple[Path, list[str]]:
-    """Write NAME.py into the folder: (the file, the commands to type next). Nothing is overwritten.
+    """Write NAME.py into the folder: (the file, the next commands). Nothing is overwritten.
 
-    UsageError for a name that cannot be taken, or is; MachineError where the folder takes no file.
+    UsageError for an invalid or existing name. MachineError if the folder is not writable.
     """
     if framework:
         require_framework(framework)
@@ -44,7 +44,7 @@ def write_new(
         return _write_implementation(project, project.catalog.family(family), name, folder, framework)
     raise UsageError(
         f"write seqsweep new FAMILY NAME (families: {', '.join(project.catalog.families)}), "
-        "or seqsweep new --family NAME for one of your own"
+        "or seqsweep new --family NAME for a new family"
     )
 
 
@@ -69,7 +69,7 @@ def _write_implementation(
         semantics=family.semantics[0],
     )
     if framework and template.parent == HERE:
-        print_note(f"{family.name} has no kernel in {framework} to begin with: the file is a skeleton")
+        print_note(f"{family.name} has no template in {framework}, so the file is only a skeleton")
     has_suite = any(suite.family.text == family.name for suite in project.config.suites.values())
     lengths = () if has_suite else ("--seq", LENGTHS)
     plugins = [word for plugin in (*project.given_plugins, str(path)) for word in ("--plugin", plugin)]
@@ -77,7 +77,7 @@ def _write_implementation(
 
 
 def _template(folder: Path, framework: str | None) -> Path:
-    """The template of a family's folder for a framework; a skeleton where there is none."""
+    """The template in a family's folder for a framework, or a skeleton."""
     usual = folder / FILE if (folder / FILE).is_file() else HERE / FILE
     if framework is None or f'framework="{framework}"' in usual.read_text("utf-8"):
         return usual
@@ -93,14 +93,14 @@ def _write_family(project: Project, name: str, folder: Path) -> tuple[Path, list
 
 
 def _require_free(name: str, identity: str, known: Collection[str]) -> None:
-    """UsageError for a text that cannot name a function and a file, or that is taken."""
+    """UsageError for a name that is not an identifier, or is taken."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or iskeyword(name):
-        raise UsageError(f'"{name}" cannot name a function in Python; use letters, digits and _')
+        raise UsageError(f'"{name}" is not a valid name for a Python function; use letters, digits and _')
     if identity in known:
         raise UsageError(f"{identity} is registered already; choose another name")
     found = find_spec(name)
     if found is not None and found.origin is not None:
-        raise UsageError(f"{name}.py would hide the module {name} from what imports it; choose another name")
+        raise UsageError(f"{name}.py would hide the module {name} from other imports; choose another name")
 
 
 def _write(folder: Path, name: str, template: Path, **values: str) -> Path:
@@ -108,7 +108,7 @@ def _write(folder: Path, name: str, template: Path, **values: str) -> Path:
     text = Template(template.read_text("utf-8")).substitute(values, name=name, title=title)
     path = folder / f"{name}.py"
     if os.path.lexists(path):
-        raise UsageError(f"{path} is there already, and stays as it is; choose another name, or --out FOLDER")
+        raise UsageError(f"{path} already exists; choose another name, or another folder with --out")
     write_files(folder, {path.name: text.encode()})
     return path
 

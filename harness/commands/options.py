@@ -253,7 +253,7 @@ class ExportFlags:
     kernels: bool = flag(OUTPUT, "Write a row per GPU kernel, configuration and target.")
 
     def table(self) -> str:
-        """The RunFrames method that returns the rows. UsageError for an unknown format, and for two tables."""
+        """The RunFrames method that returns the rows. UsageError for an unknown format or two tables."""
         tables = [name for name in ("samples", "static", "kernels") if getattr(self, name)]
         if self.to not in FORMATS:
             raise UsageError(f'--to: unknown format "{self.to}"{nearest(self.to, FORMATS)}')

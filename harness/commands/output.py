@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from harness.store.stored_run import Stored
     from harness.sweep.schedule import Schedule
 
-PLAIN_COLUMNS = 140  # of a pipe or a file, which has no width of its own
+PLAIN_COLUMNS = 140  # the width for a pipe or a file, which has none
 
 
 def console() -> Console:
@@ -47,13 +47,13 @@ def print_json(data: Mapping[str, Any]) -> None:
 
     try:
         text = msgspec.json.encode(data, enc_hook=plain_number).decode()
-    except UnicodeEncodeError:  # a file's name that is not UTF-8: json escapes its bytes
+    except UnicodeEncodeError:  # a file name that is not UTF-8: json escapes its bytes
         text = dumps(msgspec.to_builtins(data, enc_hook=plain_number))
     sys.stdout.buffer.write(escape_json(text).encode() + b"\n")
 
 
 def print_table(data: Mapping[str, Any], table: Callable[[], RenderableType], *, json: bool) -> None:
-    """Print data as JSON, or the table of it, which is built only for a terminal."""
+    """Print data as JSON, or its table, which is built only if it is printed."""
     if json:
         print_json(data)
     else:
@@ -61,19 +61,19 @@ def print_table(data: Mapping[str, Any], table: Callable[[], RenderableType], *,
 
 
 def print_note(text: str) -> None:
-    """Print a line on standard error, beside the output proper."""
+    """Print a line on standard error."""
     print_line(text, err=True)
 
 
 def print_problems(stored: Stored) -> None:
-    """Print on standard error what a reader of a run's figures must know, and what could not be read."""
+    """Print notes on a run's figures, and what could not be read, on standard error."""
     for problem in (*quick_notes(stored.info), *stored.problems):
         print_note(problem)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """How a command shows the run that it makes; `strict`: failures of single cases end it with 3."""
+    """How a command shows its run. With `strict`, failures of single cases exit with 3."""
 
     columns: Sequence[str]
     notes: bool
@@ -82,12 +82,12 @@ class Shown:
 
 
 def print_run(done: Done, shown: Shown) -> None:
-    """Print the tables of a run that has just ended."""
+    """Print the tables of a run that just ended."""
     print_stored(stored_of(done, shown.columns), shown.columns, json=shown.json, notes=shown.notes)
 
 
 def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
-    """A run that has just ended as its readers see it, with the ceilings where a column shows them."""
+    """A run that just ended as a stored one, with the rooflines if a column needs them."""
     folder, stored = done.folder, done.stored
     info = {**stored.info, "fingerprints": folder.fingerprints()}
     if ROOF in columns:
@@ -96,7 +96,7 @@ def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
 
 
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
-    """Print the tables of a stored run, with the columns asked for."""
+    """Print the tables of a stored run, with the requested columns."""
     info, records, problems = stored.info, stored.records, stored.problems
     if json:
         print_json(data_of(stored))
@@ -107,7 +107,7 @@ def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, not
 
 
 def data_of(stored: Stored) -> dict[str, Any]:
-    """A run as the object that `run --json` prints; its problems go to standard error."""
+    """The object that `run --json` prints. Problems of the run go to standard error."""
     from harness.report.run_json import run_data
 
     print_problems(stored)
@@ -115,7 +115,7 @@ def data_of(stored: Stored) -> dict[str, Any]:
 
 
 def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
-    """Print the file that was written, and what to type next."""
+    """Print the file that was written, and the next commands."""
     if json:
         print_json({"file": str(file), "next": commands})
     else:
@@ -123,7 +123,7 @@ def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
 
 
 def print_plan(schedule: Schedule, *, json: bool) -> None:
-    """Print a schedule's suites with the numbers of their cases; nothing is compiled, and nothing runs."""
+    """Print a schedule's suites with the numbers of their cases, without compiling or running them."""
     from harness.run.dry_run import count_cases
 
     suites, total, budget_s = count_cases(schedule)
@@ -133,11 +133,11 @@ def print_plan(schedule: Schedule, *, json: bool) -> None:
         from harness.report.tables.listing import dry_run_table
 
         console().print(dry_run_table(suites, total, budget_s))
-        print_line("seqsweep static compiles every case, and says what each plans.")
+        print_line("seqsweep static compiles every case and shows its planned memory.")
 
 
 def progress_of(schedule: Schedule) -> Progress:
-    """The progress of a schedule's groups, on standard error."""
+    """A progress display for the schedule's groups, on standard error."""
     from harness.report.console import TextConsole
     from harness.report.progress import Progress
 
@@ -145,7 +145,7 @@ def progress_of(schedule: Schedule) -> Progress:
 
 
 def print_catalog(catalog: Catalog, *, json: bool) -> None:
-    """Print what exists: families, implementations and targets."""
+    """Print all families, implementations and targets."""
     from harness.catalog.accelerators import accelerators, missing_compiler
 
     targets = list(accelerators().values())
@@ -167,7 +167,7 @@ def print_family(
     contracts: bool,
     json: bool,
 ) -> None:
-    """Print all about one family; `reason` says why its semantics are missing. JSON always has contracts."""
+    """Describe one family. `reason`: why its semantics are missing. JSON always has the contracts."""
     family, members = catalog.family(name), catalog.of_family(name)
     if json:
         listed = {"implementations": [asdict(info) for info in members], "reason": reason}
@@ -179,9 +179,9 @@ def print_family(
 
 
 def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> None:
-    """Print every profiled case, with its share of the ceilings that `results` keeps.
+    """Print every profiled case, with its share of the rooflines stored in `results`.
 
-    Standard error has a line for each that has no profile.
+    Cases without a profile get a line on standard error.
     """
     from harness.profile.report import print_profiles, profile_data, roof_data
     from harness.profile.stage_times import profiled_series
@@ -200,7 +200,7 @@ def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> No
 
 
 def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, notes: bool = False) -> None:
-    """Print a comparison, case by case, and draw it into the file if one is named."""
+    """Print a comparison, case by case, and draw it into `out`."""
     if out is not None:
         from harness.report.charts.comparison import draw_comparison
 
@@ -214,7 +214,7 @@ def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, 
 
 
 def print_machine_speedups(found: Sequence[MachineSpeedups], *, json: bool) -> None:
-    """Print every comparison by machine, and the facts of each machine as data."""
+    """Print every comparison by machine. JSON also has the facts of each machine."""
     from harness.core.fingerprint_identity import hashed_facts
     from harness.report.tables import compare_runs
 
@@ -228,20 +228,18 @@ def print_machine_speedups(found: Sequence[MachineSpeedups], *, json: bool) -> N
 
 
 def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> None:
-    """Print, one by one, which runs are deleted, or would be, and which are left."""
+    """Print, one by one, which runs are deleted, or would be, and which are not."""
     if json:
         print_json({"dry_run": dry_run, "runs": [vars(run) for run in pruned]})
         return
     verb = "would delete" if dry_run else "deleted"
     for run in pruned:
-        said = (
-            f"left {run.path}: {run.left}" if run.left else f"{verb} {run.path} ({format_bytes(run.bytes)})"
-        )
-        print_line(said)
+        deleted = f"{verb} {run.path} ({format_bytes(run.bytes)})"
+        print_line(f"left {run.path}: {run.left}" if run.left else deleted)
 
 
 def print_lines(what: str, lines: Sequence[str], *, json: bool) -> None:
-    """Print lines, or as JSON a list of them under the name of what they are."""
+    """Print lines, or as JSON a list under the key `what`."""
     if json:
         print_json({what: lines})
     else:
@@ -250,20 +248,20 @@ def print_lines(what: str, lines: Sequence[str], *, json: bool) -> None:
 
 
 def write_data(data: bytes, out: Path | None, flag: str = "--out") -> None:
-    """Write the file that a flag names, whole, or standard output. MachineError where it cannot be."""
+    """Write the file that a flag names, atomically, or standard output. MachineError if that fails."""
     if out is None:
         sys.stdout.buffer.write(data)
     elif out.exists() and not out.is_file():
-        raise UsageError(f"{flag} {out}: is no file; name one")
+        raise UsageError(f"{flag} {out}: is not a regular file; name another")
     else:
         from harness.store.atomic import write_files
 
-        file = out.resolve()  # a link stays, and leads to what is written
+        file = out.resolve()  # a link still points to the written file
         write_files(file.parent, {file.name: data})
 
 
 def print_kernels(records: Sequence[Record], targets: Sequence[str]) -> None:
-    """Print all about the kernels of every case on every target, or why there is none."""
+    """Describe the kernels of every case on every target, or say why there is none."""
     from harness.report.tables.kernels import kernel_page
 
     for record in records:

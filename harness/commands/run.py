@@ -1,4 +1,4 @@
-"""`run`, `check` and `static`: make a run of a schedule, and say how it ended."""
+"""`run`, `check` and `static`: run a schedule, and report how it ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.core.typed_command import resuming_command, typed_command
 
-FAILURES = ("crashed", "timeout", "unsupported")  # statuses that --strict does not let pass
+FAILURES = ("crashed", "timeout", "unsupported")  # statuses that --strict rejects
 # The verb for a finished case, by depth.
 DONE = {"run": "measured", "profile": "profiled", "check": "checked", "static": "compiled"}
 
@@ -39,7 +39,7 @@ def run_schedule(
     owners: bool = False,
     targets: Sequence[str] = (),
 ) -> Done:
-    """Measure a schedule, hold it to its contracts (`check`) or compile it (`static`), and store the run."""
+    """Measure a schedule, check its contracts (`check`) or compile it (`static`), and store the run."""
     from harness.run.session import STAGES_ONLY, Request, execute
 
     tell_left_out(schedule)
@@ -56,13 +56,13 @@ def run_schedule(
 
 
 def tell_left_out(schedule: Schedule) -> None:
-    """Print to standard error which suites are left out, as their family has nothing of a named model."""
+    """Print on standard error which suites are left out, because a named model lacks their family."""
     for why in schedule.left_out:
         print_line(f"left out: {why}", err=True)
 
 
 def known_targets(names: Sequence[str]) -> tuple[str, ...]:
-    """The targets to compile for, the host where none is named. UsageError for an unknown one."""
+    """The targets to compile for (default: the host). UsageError for an unknown one."""
     from harness.catalog.accelerators import HOST, target
 
     targets = tuple(dict.fromkeys(names)) or (HOST,)
@@ -72,18 +72,18 @@ def known_targets(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def end_run(done: Done, *, strict: bool) -> int:
-    """The exit code of a run; where it was stopped, stderr says how to go on."""
+    """The exit code of a run. If it was stopped, stderr says how to resume it."""
     from harness.core.record import TIMED, UNJUDGED
 
     depth, records = done.folder.info["depth"], done.records
     if done.interrupted:
-        print_line(f"stopped; what was {DONE[depth]} is in {done.folder.path}", err=True)
+        print_line(f"stopped; the {DONE[depth]} cases are in {done.folder.path}", err=True)
         again = f"{depth} again with: {shlex.join(typed_command())}"
         print_line(f"resume with: {resuming_command()}" if depth in TIMED else again, err=True)
         return STOPPED
     faults = {record.family: record.reason for record in records if record.status == UNJUDGED}
     for family, reason in faults.items():
-        print_line(f"unjudged: {reason}; mend family {family}", err=True)
+        print_line(f"not checked: {reason}; fix family {family}", err=True)
     if any(record.unexpected for record in records):
         return INCORRECT
     if faults:
@@ -96,7 +96,7 @@ def end_run(done: Done, *, strict: bool) -> int:
 
 
 def _is_measured(record: Record, *, timed: bool) -> bool:
-    """Whether a case was timed, or is incorrect as declared; without a clock, whether it was judged."""
+    """Whether a case was timed, or is incorrect as declared; if not `timed`, whether it was checked."""
     from harness.core.record import PLANNED
 
     if record.status == PLANNED:
@@ -106,15 +106,13 @@ def _is_measured(record: Record, *, timed: bool) -> bool:
 
 
 def _code_of(records: Sequence[Record], verb: str, known: bool, *, strict: bool) -> int:
-    """0, or NOTHING with a sentence on stderr: a script must not take silence for success."""
+    """0, or NOTHING with a sentence on stderr, so that a script does not mistake it for success."""
     failed = Counter(record.status for record in records if not record.expected)
     listed = ", ".join(f"{count} {status}" for status, count in failed.items() if status != "ok")
     if not known:
-        print_line(
-            f"nothing was {verb}: {listed or 'no case was asked for'}; the reasons stand above", err=True
-        )
+        print_line(f"nothing was {verb}: {listed or 'no case was selected'}; see the reasons above", err=True)
         return NOTHING
     if strict and any(failed[status] for status in FAILURES):
-        print_line(f"--strict: {listed}; the reasons stand above", err=True)
+        print_line(f"--strict: {listed}; see the reasons above", err=True)
         return NOTHING
     return 0

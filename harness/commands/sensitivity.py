@@ -1,4 +1,4 @@
-"""`sensitivity`: a suite over the distributions of its family's inputs, measured now or read from a run."""
+"""`sensitivity`: a suite on every distribution of its family's inputs, measured or read from a run."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 
 
 def plan_distributions(project: Project, suites: Sequence[str], overrides: Overrides) -> Schedule:
-    """The suites on every distribution of their family, or on those that they or flags list, interleaved.
+    """Plan the suites on every distribution of their family, or on the listed ones, interleaved.
 
-    Sampling stops by intervals at the joint level of the ratios to be reported, so that it takes enough
-    rounds for them. UsageError where a family, or all suites, have a single distribution.
+    Sampling stops by intervals at the joint confidence level of all reported ratios, so that there are enough
+    rounds for them. UsageError if there is only one distribution.
     """
     schedule = project.plan(suites, replace(overrides, every_choice_of=FIELD))
     if all(len(suite.axes[FIELD]) < 2 for suite in schedule.suites):
-        raise UsageError(f"one {FIELD} has nothing to differ from; name two, or none for all of them")
+        raise UsageError(f"only one {FIELD} is selected; name two, or none to measure all")
     series = (cases for suite in schedule.suites for cases in grouped(suite.cases, _all_else).values())
     return interleave(schedule, FIELD, level_of(count_ratios(series)))
 
 
 def _all_else(case: Case) -> tuple[object, ...]:
-    """Equal for cases that differ in distribution only."""
+    """A key that is equal for cases that differ only in distribution."""
     fixed = tuple(pair for pair in case.workload if pair[0] != FIELD)
     return case.label, fixed, case.mode, case.device
 
 
 def print_sensitivity(project: Project, stored: Stored, *, json: bool) -> None:
-    """Print the sensitivities of a run's suites. UsageError where none has two distributions."""
+    """Print the sensitivities of a run's suites. UsageError if no suite has two distributions."""
     print_problems(stored)
     suites = by_suite(stored.info, stored.records)
     known = project.catalog.families
@@ -70,11 +70,11 @@ def print_sensitivity(project: Project, stored: Stored, *, json: bool) -> None:
 
 
 RATIO = (
-    "to the first: the speedup, or the baseline's time, over that on the first distribution; these intervals "
-    "hold together at 95 %."
+    "to the first: the speedup (for the baseline, the time) divided by that on the first distribution; 95 % "
+    "simultaneous intervals."
 )
-ERROR = "error: RMS of the difference from the reference over that of the reference; exact: nothing differs."
-RECALL = "recall: mean over rows of the share of the largest that was found."
+ERROR = "error: RMS of the difference from the reference, divided by the RMS of the reference."
+RECALL = "recall: share of the largest values that was found, averaged over rows."
 COLUMNS = (
     Column("seq"),
     Column("implementation", right=False, folds=True),
@@ -90,7 +90,7 @@ COLUMNS = (
 
 
 def print_sensitivities(console: Console, found: Sequence[Sensitivity]) -> None:
-    """Print per setting a sentence for each implementation, candidates first; then the table."""
+    """Print, for each setting, a sentence per implementation (the baseline last), and then the table."""
     for (suite, setting), members in grouped(found, lambda member: (member.suite, member.setting)).items():
         console.print(Text(f"{suite}: {setting}", style="bold"), soft_wrap=True)
         for member in sorted(members, key=lambda member: member.implementation == member.baseline):
@@ -99,17 +99,18 @@ def print_sensitivities(console: Console, found: Sequence[Sensitivity]) -> None:
 
 
 def sentence(member: Sensitivity) -> str:
-    """`partition: its speedup over exact differs most on zeros at 16Ki: 0.045× [0.041, 0.050] of …`."""
+    """`partition: its speedup over exact differs most on zeros at 16Ki: 0.045× [0.041, 0.050] …`."""
     name, largest = fmt.short_label(member.implementation), member.largest
     if largest is None:
-        return f"{name} is not timed on two distributions of one length, {member.first} and another"
+        return f"{name} was not timed on both {member.first} and another distribution at any length"
     is_baseline = member.implementation == member.baseline
-    what = "time" if is_baseline else f"speedup over {fmt.short_label(member.baseline)}"
+    what, over = ("time", "") if is_baseline else ("speedup", f" over {fmt.short_label(member.baseline)}")
+    where = f"{largest.distribution} at {format_count(largest.record.seq)}"
     ratio = largest.ratio
     doubt = ratio.reason if ratio.low is None else read_interval(ratio)
     return (
-        f"{name}: its {what} differs most on {largest.distribution} at {format_count(largest.record.seq)}: "
-        f"{fmt.speedup(ratio.value or 1.0, ratio.low, ratio.high)} of that on {member.first}"
+        f"{name}: its {what}{over} differs most on {where}: "
+        f"{fmt.speedup(ratio.value or 1.0, ratio.low, ratio.high)} the {what} on {member.first}"
         f"{'' if largest.is_told_apart else f' ({doubt})'}"
     )
 
@@ -138,7 +139,7 @@ def _row(case: DrawnCase) -> tuple[Cell | str, ...]:
 
 
 def _errors(case: DrawnCase) -> Iterator[str]:
-    """The error and the recall of a case, where its contract has such figures."""
+    """The error and the recall of a case, if its contract measures them."""
     verdict = case.record.correctness
     figures = verdict.figures if verdict else {}
     rms, recall, different = (figures.get(name) for name in ("relative_rms", "recall", "mismatches"))

@@ -1,4 +1,4 @@
-"""`static FILE.py::KERNEL`: the figures of a single Triton kernel, without a family, on absent GPUs."""
+"""`static FILE.py::KERNEL`: compiled figures of one Triton kernel, without a family or a GPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.core.static_figures import Static
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
 
-ALONE = "a kernel by itself has no call that could be traced"
+ALONE = "a single kernel has no call to trace"
 
 
 def print_kernel(
@@ -35,9 +35,9 @@ def print_kernel(
     full: bool,
     json: bool,
 ) -> None:
-    """Compile a kernel of a file for targets; print the answer and its configurations, or all about each.
+    """Compile a kernel of a file for targets; print the answer and its configurations, or full descriptions.
 
-    UsageError where it cannot be found, launched as asked, or compiled for any of them.
+    UsageError if it is not found, has wrong arguments, or does not compile for any target.
     """
     timeout_s = Settings().with_overrides(overrides.settings).timeout_s
     question = _question(word, targets, args, grid)
@@ -71,19 +71,19 @@ def _question(word: str, targets: Sequence[str], args: str, grid: str | None) ->
     """The request to :mod:`harness.worker.frameworks.triton.kernel_file`. UsageError for a missing part."""
     file, _, kernel = word.partition("::")
     if not kernel:
-        raise UsageError(f"{word}: name a kernel of the file, as in {word}::my_kernel")
+        raise UsageError(f"{word}: name a kernel of the file, for example {word}::my_kernel")
     if not Path(file).is_file():
-        raise UsageError(f"{word}: {file} is no file")
+        raise UsageError(f"{word}: {file} is not a file; name a Python file")
     if not targets:
-        raise UsageError(f"{word}: a kernel is compiled for GPUs; name one as in --target cuda:h100")
+        raise UsageError(f"{word}: a kernel is compiled for GPUs; name one, for example --target cuda:h100")
     if grid is None:
-        raise UsageError(f"{word}: say how many blocks are launched: --grid 64, or --grid 'n/BLOCK'")
+        raise UsageError(f"{word}: the grid is missing; write --grid 64, or --grid 'n/BLOCK'")
     file = str(Path(file).resolve())
     return {"file": file, "kernel": kernel, "args": args, "grid": grid, "targets": list(targets)}
 
 
 def _plan(word: str, question: Mapping[str, Any], seconds: float) -> dict[str, Static]:
-    """The figures by target, of a process that reads the file. UsageError where there are none at all."""
+    """The figures by target, from a process that loads the file. UsageError if no target has any."""
     if find_spec("triton") is None:
         raise MachineError(NO_TRITON)
     with ScratchFolder() as folder:
@@ -92,7 +92,7 @@ def _plan(word: str, question: Mapping[str, Any], seconds: float) -> dict[str, S
             answers = child_process.ask(
                 [module, json.dumps({**question, "cache": str(folder)})],
                 seconds,
-                remedy="move work from the module's top into functions, or raise --timeout",
+                remedy="move slow code from the module's top level into functions, or raise --timeout",
             )
         except child_process.NoAnswer as error:
             raise UsageError(f"{word}: {error}") from None
@@ -103,6 +103,6 @@ def _plan(word: str, question: Mapping[str, Any], seconds: float) -> dict[str, S
 
 
 def _static(answer: Mapping[str, Any]) -> Static:
-    """The figures of a target in the form that a record has, with the reason for those that are missing."""
+    """The figures of a target as in a record, with the reason for missing ones."""
     kernels = from_plain(tuple[KernelFigures, ...], answer["kernels"])
     return replace(Static.none(ALONE if kernels else answer["reason"]), kernels=kernels)

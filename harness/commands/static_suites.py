@@ -1,4 +1,4 @@
-"""`static`: a run that compiles and runs nothing, and the pages that show it."""
+"""`static`: a run that only compiles, and its pages of results."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -35,7 +35,7 @@ def compile_and_print(
     *,
     wait: bool,
 ) -> int:
-    """Compile suites, or cases as family/name, for targets, and print what they plan; the exit code."""
+    """Compile suites, or implementations as family/name, and print the figures. Returns the exit code."""
     suites, ids = split_ids(words)
     elsewhere = pages.max_seq and "host" not in targets
     schedule = project.plan(suites, replace(overrides, elsewhere=elsewhere, compiled_only=True), ids)
@@ -63,7 +63,7 @@ def compile_and_print(
 def print_plans(
     done: Done, targets: Sequence[str], base: BaseFigures | None, *, owners: bool, json: bool
 ) -> int:
-    """Print what changed since a base, then the owners, or both as JSON; the exit code that a base gives."""
+    """Print the changes since a base, then the buffer breakdown, or both as JSON. Returns the exit code."""
     stored = stored_of(done)
     records = stored.records
     for problem in stored.problems:
@@ -90,7 +90,7 @@ def print_plans(
 
 
 def print_since(records: Sequence[Record], targets: Sequence[str], base: BaseFigures) -> None:
-    """Print how much each planned peak grew since a base, and which buffers did."""
+    """Print how much each planned peak grew since a base, and which buffers grew."""
     for record in records:
         for target in targets:
             before = base.figures.get((record.case, target))
@@ -99,7 +99,7 @@ def print_since(records: Sequence[Record], targets: Sequence[str], base: BaseFig
 
 
 def print_owners(records: Sequence[Record], targets: Sequence[str]) -> None:
-    """Print the owners of every planned peak: the answers first, then tables of the longest lengths."""
+    """Print the buffer breakdown of every planned peak: answers, then tables of the longest lengths."""
     for target in targets:
         for line in (line for record in records for line in owners_lines(record, target)):
             print_line(line)

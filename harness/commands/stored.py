@@ -1,4 +1,4 @@
-"""Stored runs: the part of one that `show` and `chart` select, the list of all, and a case run after run."""
+"""Stored runs: the selected part of one, the list of all, and one case over all runs."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -26,9 +26,9 @@ from harness.sweep.project import Project
 def read_run(
     project: Project, name: str, selection: Selection, baseline: str | None = None, *, rooflines: bool = False
 ) -> Stored:
-    """The part of a stored run that the selection keeps, relative to another baseline if one is named.
+    """Read the selected part of a stored run, relative to another baseline if one is named.
 
-    With `rooflines` its info has the ceilings that were measured here.
+    With `rooflines` its info also has the rooflines measured on this machine.
     """
     folder = find(project.results, name)
     problems: list[str] = []
@@ -41,9 +41,9 @@ def read_run(
 
 
 def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: bool) -> list[Path]:
-    """Draw a run's charts into the folder, or into charts/ beside bench.yaml; the files.
+    """Draw a run's charts into the folder (default: charts/ next to bench.yaml), and return the files.
 
-    Published curves of the run's families are drawn with its own.
+    Published curves of the run's families are drawn with the measured ones.
     """
     from harness.analysis.suite_results import results_of
     from harness.profile.charts import draw_profiles
@@ -65,7 +65,7 @@ def list_runs(results: Path) -> list[RunSummary]:
 
 
 def print_trends(results: Path, cases: Sequence[str], *, json: bool) -> None:
-    """Print the medians of cases, run after run on one machine."""
+    """Print the medians of cases over all runs of this machine."""
     from harness.analysis.history import read_histories
     from harness.commands.compare import TREND
 
@@ -84,22 +84,24 @@ COLUMNS = (
     Column("commit", rank=2, right=False, caption=DIRTY),
     Column("time"),
     Column("95 %", rank=1),
-    Column("of the time before", right=False),
+    Column("time / time before", right=False),
     Column("", right=False, folds=True),
 )
 
 
 def print_histories(console: Console, histories: Sequence[CaseHistory], heading: str) -> None:
-    """Print a table per case, under a heading that says how far its times can be compared.
+    """Print a table per case, under a heading on how comparable its times are.
 
-    Below it the runs that are noisy, and those of other machines by what differs.
+    Below it are the noisy runs, and the runs of other machines with what differs.
     """
     console.print(Text(heading, style="bold"), soft_wrap=True)
     for history in histories:
         rows = tuple(_cells(median) for median in history.medians)
         print_tables(console, TableData(history.case, COLUMNS, rows))
         whys = [(QUICK_NOTE, median.run) for median in history.medians if median.quick]
-        whys += [(f"left out, of another fingerprint: {why}", run) for run, why in history.left_out.items()]
+        whys += [
+            (f"left out, because the machine differs: {why}", run) for run, why in history.left_out.items()
+        ]
         for why, ids in collected(whys).items():
             console.print(Text(f"{len(ids)} run{'s' * (len(ids) > 1)}, {ids[-1]}: {why}"))
 

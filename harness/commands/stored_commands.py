@@ -1,4 +1,4 @@
-"""The commands that read stored runs: tables, charts, comparisons and exports."""
+"""Commands that read stored runs: tables, charts, comparisons, documents and exports."""
 
 from pathlib import Path
 

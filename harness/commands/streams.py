@@ -1,4 +1,4 @@
-"""The standard streams and the current folder that a command starts with, each of which may be missing."""
+"""The standard streams and the current folder of a command, any of which may be missing."""
 
 import errno
 import io
@@ -17,8 +17,8 @@ NOWHERE_TO_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EB
 
 def prepare() -> None:
     """Make the streams write UTF-8. MachineError without standard output, or without a current folder."""
-    # The next file to be opened would get the number of a stream that is closed, and with it all that
-    # this process and its children print.
+    # Otherwise the next file to be opened would get the number of a closed stream, and with it the output
+    # of this process and its children.
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -29,7 +29,7 @@ def prepare() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     if sys.stdout is None:
-        raise MachineError("standard output is closed; send it to a file, or to /dev/null")
+        raise MachineError("standard output is closed; redirect it to a file, or to /dev/null")
     try:
         Path.cwd()
     except FileNotFoundError:
@@ -37,25 +37,25 @@ def prepare() -> None:
 
 
 def print_line(text: str, *, err: bool = False) -> None:
-    """Print lines on standard output, or beside it on standard error."""
+    """Print lines on standard output or standard error."""
     typer.echo(clean_text(text), err=err)
 
 
 def print_error(text: str) -> None:
-    """Print a sentence on standard error, if it takes one."""
+    """Print a sentence on standard error, if it can be written."""
     with suppress(OSError):
         print_line(clean_line(text), err=True)
 
 
 def output_failure(error: Exception) -> str | None:
-    """Why standard output takes no more; None for another exception, such as one that names a file."""
+    """Why standard output cannot be written; None for other exceptions, for example one on a file."""
     if isinstance(error, OSError) and error.filename is None and error.errno in NOWHERE_TO_WRITE:
         return error.strerror
     return None
 
 
 def discard_output() -> None:
-    """Discard what is still buffered, so that the interpreter's exit does not fail to write it."""
+    """Discard buffered output, so that the interpreter does not fail to write it at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)

@@ -19,7 +19,7 @@ from tests.records import record_of
 RUN = "20261120T113000Z-1a2b3c4"
 INFO = {"fingerprints": {"sha256:1": {"cpu": "EPYC", "threads": 2}}}
 CROSSING = {"base": power(1, 1), "flat": power(1, 0)}
-TEST = "test_choose_calls_nothing_that_another_is_faster_than_beyond_the_interval"
+TEST = "test_choose_returns_no_implementation_that_another_beats_beyond_the_interval"
 
 
 def written(records, info=INFO, *, inexact=False, **changed):
@@ -123,4 +123,4 @@ def test_another_baseline_is_kept_in_doubt_and_one_of_several_suites_has_to_be_n
     assert "as fast as mask/flat at 1Ki" in dispatch("one", "--baseline", "flat", "--seq", "1Ki,64Ki")[1]
     code, _, err = dispatch()
     assert code == 2
-    assert "dispatch takes one suite of the run; it has one, two" in err
+    assert "dispatch needs exactly one suite, and the run has one, two; name one" in err

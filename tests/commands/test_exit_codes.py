@@ -1,4 +1,4 @@
-"""Commands of earlier versions: refused in one sentence, and taken by nothing any more."""
+"""Commands of earlier versions are refused with a sentence that names the replacement."""
 
 import pytest
 import typer.main
@@ -8,7 +8,7 @@ from harness.commands.exit_codes import FORMER_COMMANDS, call_app
 
 
 @pytest.mark.parametrize("word", FORMER_COMMANDS)
-def test_a_former_command_is_refused_with_what_does_its_work_now(word, capsys):
+def test_a_former_command_is_refused_with_its_replacement(word, capsys):
     assert word not in vars(typer.main.get_command(app))["commands"]
     assert call_app(app, [word, "mask"]) == 2
-    assert capsys.readouterr() == ("", f"seqsweep: {word} was removed: {FORMER_COMMANDS[word]}\n")
+    assert capsys.readouterr() == ("", f"seqsweep: {word} was removed; {FORMER_COMMANDS[word]}\n")

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from harness.commands.measured_rooflines import FILE, keep, known_rooflines
+from harness.commands.measured_rooflines import FILE, known_rooflines, store
 from harness.core.errors import UsageError
 
 HERE = {"cpu": "x", "threads": 2}
@@ -11,7 +11,7 @@ HERE = {"cpu": "x", "threads": 2}
 def test_each_machine_has_one_and_a_second_measurement_takes_its_place(tmp_path):
     assert known_rooflines(tmp_path) == {}
     for threads, load in ((2, 1.0), (2, 2.0), (1, 3.0)):
-        keep(tmp_path, {**HERE, "threads": threads}, {"load": load})
+        store(tmp_path, {**HERE, "threads": threads}, {"load": load})
     kept = json.loads((tmp_path / FILE).read_text())
     assert sorted(entry["load"] for entry in kept.values()) == [2.0, 3.0]
 
@@ -19,5 +19,5 @@ def test_each_machine_has_one_and_a_second_measurement_takes_its_place(tmp_path)
 @pytest.mark.parametrize("text", ["{", "[]", '{"sha256:1": {}}'])
 def test_a_damaged_file_says_how_to_make_another(tmp_path, text):
     (tmp_path / FILE).write_text(text)
-    with pytest.raises(UsageError, match=r"delete it, and measure again: seqsweep doctor --roofline"):
+    with pytest.raises(UsageError, match=r"delete it, and measure again with seqsweep doctor --roofline"):
         known_rooflines(tmp_path)

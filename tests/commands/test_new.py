@@ -79,7 +79,7 @@ def test_a_kernel_passes_as_it_is_written(new, tmp_path, family, framework):
 
 def test_a_framework_without_a_template_of_the_family_has_the_skeleton(new, tmp_path):
     code, _, said = new("offsets", "of_offsets", "--framework", "jax")
-    assert (code, said) == (0, "offsets has no kernel in jax to begin with: the file is a skeleton\n")
+    assert (code, said) == (0, "offsets has no template in jax, so the file is only a skeleton\n")
     assert new("mask", "in_numpy", "--framework", "numpy")[0] == 0
     assert 'framework="numpy"' in (tmp_path / "in_numpy.py").read_text()
     assert new("mask", "in_jax", "--framework", "jax")[0] == 0
@@ -105,7 +105,7 @@ def test_a_family_passes_as_it_is_written_and_has_a_skeleton_with_its_inputs(new
         for name in ("by_matrix", "by_scan", "mine")
     }
     (reason,) = {record["reason"] for record in records if record["status"] == "unsupported"}
-    assert "mine is not written yet; return the answer here instead" in reason
+    assert "mine is not written yet; return the result here" in reason
 
 
 def test_the_pages_show_what_is_written(new, tmp_path):

@@ -76,7 +76,7 @@ def test_a_history_marks_the_runs_that_are_noisy(call):
 def test_it_gets_no_receipt(call):
     code, text = call("run mask --quick", ["report", "--pr"])
     assert code == 2
-    assert text.startswith(f"seqsweep: --pr: {RUNS[1]} is a run of --quick, which is noisy")
+    assert text.startswith(f"seqsweep: --pr: {RUNS[1]} was measured with --quick, which is too noisy")
     assert "name another run with --run" in text
 
 

@@ -1,4 +1,4 @@
-"""What the machine refuses where nothing below has said it: a sentence and 5, and no traceback."""
+"""Operating-system errors that no layer below describes: one sentence and exit code 5, no traceback."""
 
 import errno
 import json
@@ -28,8 +28,8 @@ def app_that_raises(error):
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (OSError(errno.ESTALE, "Stale", "/shared/run.json"), "/shared/run.json: Stale; mend"),
-        (OSError(errno.ENOENT, "No temporary directory"), "refuses: No temporary directory"),
+        (OSError(errno.ESTALE, "Stale", "/shared/run.json"), "/shared/run.json: Stale; fix"),
+        (OSError(errno.ENOENT, "No temporary directory"), "operating system reports: No temporary directory"),
     ],
 )
 def test_an_error_of_the_machine_is_a_sentence(capsys, error, says):

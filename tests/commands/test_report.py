@@ -40,7 +40,7 @@ def test_a_file_is_made_then_filled_then_stale(call, tmp_path):
     assert call("report", "--into", "FINDINGS.md", "--check")[0] == 0, "prose is nobody's business"
     page.write_text(page.read_text().replace("2.00×", "9.00×"))
     stale = call("report", "--into", "FINDINGS.md", "--check")
-    assert stale[:2] == (1, "FINDINGS.md is not what its records say\n")
+    assert stale[:2] == (1, "FINDINGS.md is stale\n")
     assert "9.00×" in page.read_text()
     (tmp_path / "findings" / "mask-speedup.svg").unlink()
     assert (

@@ -68,7 +68,7 @@ def test_only_what_can_be_resumed_is_said_to_be(depth, says, capsys, monkeypatch
 
 def test_what_became_of_the_cases_is_said(capsys):
     end_run(done(CRASHED, UNSUPPORTED, UNSUPPORTED), strict=False)
-    says = "nothing was measured: 1 crashed, 2 unsupported; the reasons stand above\n"
+    says = "nothing was measured: 1 crashed, 2 unsupported; see the reasons above\n"
     assert capsys.readouterr().err == says
 
 

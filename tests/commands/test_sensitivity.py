@@ -44,7 +44,7 @@ def test_a_suite_is_planned_over_all_distributions_unless_it_lists_some(project)
 
 def test_one_distribution_is_refused_before_anything_is_measured(project):
     overrides = Overrides(fields={"distribution": ("tied",)})
-    with pytest.raises(UsageError, match="one distribution has nothing to differ from; name two, or none"):
+    with pytest.raises(UsageError, match="only one distribution is selected; name two, or none"):
         plan_distributions(project, ["some", "scores"], overrides)
 
 
