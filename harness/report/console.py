@@ -1,4 +1,4 @@
-"""The terminal that tables are printed on: styles are the harness's own, all other text is just text."""
+"""The terminal for tables: only the harness sets styles, and all other text is printed as it is."""
 
 import errno
 import os
@@ -14,19 +14,19 @@ UNKNOWN_WIDTH = 80
 
 
 class TextConsole(Console):
-    """A rich console without markup and `:emoji:`, and without control characters but its own styles'."""
+    """A rich console without markup, `:emoji:`, and control characters other than those of its styles."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **options)
-        if self.width < 1:  # COLUMNS=0: a terminal that does not know, and nothing would be printed
+        if self.width < 1:  # COLUMNS=0: the terminal does not know its width, and rich would print nothing
             self.width = UNKNOWN_WIDTH
 
     def on_broken_pipe(self) -> None:
-        """Leave it to whoever prints: rich would end the program, and send standard output to nowhere."""
+        """Raise BrokenPipeError for the caller; rich would end the program and redirect standard output."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        # All output passes here, and so does each part of a table before it is measured.
+        # All output passes through here, including each part of a table before it is measured.
         for segment in super().render(renderable, options):
-            text = segment.text if segment.text == "\n" else clean_text(segment.text)  # a long table's lines
+            text = segment.text if segment.text == "\n" else clean_text(segment.text)  # "\n": for speed
             yield segment if segment.control else Segment(text, segment.style)

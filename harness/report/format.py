@@ -12,16 +12,15 @@ from harness.core.units import Metric, format_bytes, format_ratio, format_second
 from harness.core.workload import Value
 
 ABSENT = "–"
-VAGUE = 8  # an interval whose ends are so many times apart
+VAGUE = 8  # the least ratio of a vague interval's ends
 PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))  # of units, largest first
 _SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
 
 def digits(value: float, low: float | None, high: float | None) -> int:
-    """Significant digits, 2 to 4: the last one is where the interval's half-width begins.
+    """The significant digits of a value, 2 to 4: up to the first digit of the interval's half-width.
 
-    A half-width that begins with 1 has one digit more. Without an interval two, since nothing
-    vouches for more.
+    A half-width that starts with 1 gives one digit more. A value without an interval has two.
     """
     if low is None or high is None:
         return 2
@@ -31,7 +30,7 @@ def digits(value: float, low: float | None, high: float | None) -> int:
     return max(2, min(4, 1 + math.floor(math.log10(abs(value))) - math.floor(math.log10(half / 2))))
 
 
-@lru_cache(4)  # a time and its interval have a column each
+@lru_cache(4)  # called for the column of the time and for that of its interval
 def seconds(value: float, low: float | None, high: float | None) -> tuple[str, str]:
     """The time and its interval in the time's unit: (`1.42 ms`, `[1.40, 1.45]`)."""
     text = format_seconds(value, digits(value, low, high))
@@ -48,7 +47,7 @@ def saved_time(value: float, low: float | None, high: float | None) -> str:
 
 
 def speedup(value: float, low: float | None, high: float | None) -> str:
-    """`2.31× [2.25, 2.38]`, `2.3×` without an interval, `≈3× [0.60, 9.0]` where that is vague."""
+    """`2.31× [2.25, 2.38]`, `2.3×` without an interval, `≈3× [0.60, 9.0]` if the interval is vague."""
     return " ".join(speedup_and_interval(value, low, high)).rstrip()
 
 
@@ -61,7 +60,7 @@ def speedup_and_interval(value: float, low: float | None, high: float | None) ->
 
 
 def is_vague(low: float, high: float) -> bool:
-    """Whether an interval of a ratio is so wide that not even the first digit is certain."""
+    """Whether a ratio's interval is so wide that even its first digit is uncertain."""
     return high >= VAGUE * low
 
 
@@ -70,7 +69,7 @@ def vague_ratio(value: float) -> str:
 
 
 def in_units(value: Estimate, scale: float) -> str:
-    """A number in units of `scale`, which the heading names: `119.3`, `0.62`."""
+    """A number in units of `scale`, without the unit: `119.3`, `0.62`."""
     number, low, high, *_ = value
     return ABSENT if number is None else significant(number / scale, digits(number, low, high))
 
@@ -83,7 +82,7 @@ def per_second(value: float, low: float | None, high: float | None, unit: str) -
 
 
 def roof(found: RoofShare) -> str:
-    """`71 % of compute`, `34 % of DRAM`; `refused` for one above the compute roof."""
+    """`71 % of compute`, `34 % of DRAM`; `refused` for a share above the compute roof."""
     share = found.share
     if found.refused or share.value is None:
         return "refused" if found.refused else ABSENT
@@ -91,7 +90,7 @@ def roof(found: RoofShare) -> str:
 
 
 def exponent(value: float, low: float | None, high: float | None) -> str:
-    """`0.98 [0.95, 1.01]`; an interval that vanishes at two decimals is left out."""
+    """`0.98 [0.95, 1.01]`, without an interval that is empty at two decimals."""
     text = f"{value:.2f}"
     if low is None or high is None or {f"{low:.2f}", f"{high:.2f}"} == {text}:
         return text
@@ -104,7 +103,7 @@ def ratio(value: float) -> str:
 
 
 def exact_figure(value: float | None, metric: Metric) -> str:
-    """A figure of the compiler; a missing one is a dash, never 0."""
+    """A compiler figure; a missing one is a dash, not 0."""
     return ABSENT if value is None else metric.format(value)
 
 
@@ -114,12 +113,12 @@ def trim_zeros(text: str) -> str:
 
 
 def short_bytes(count: float | None) -> str:
-    """`4 MiB`, `1.05 KiB`; a dash where it is not known."""
+    """`4 MiB`, `1.05 KiB`, or a dash if unknown."""
     return ABSENT if count is None else trim_zeros(format_bytes(count))
 
 
 def short_label(label: str) -> str:
-    """A label without its family, which a suite has in common and its title names."""
+    """A label without its family, which the suite's title has."""
     return label.split("/", 1)[-1]
 
 
@@ -128,12 +127,12 @@ def status_words(status: str) -> str:
 
 
 def minute(started: str) -> str:
-    """`2026-11-22 17:03` of a time in ISO 8601."""
+    """An ISO 8601 time as `2026-11-22 17:03`."""
     return started[:16].replace("T", " ")
 
 
 def duration(wait_s: float) -> str:
-    """A wait in seconds for a person: `0.8 s`, `42 s`, `4 m 12 s`, `1 h 3 m`."""
+    """A duration in seconds as text: `0.8 s`, `42 s`, `4 m 12 s`, `1 h 3 m`."""
     if wait_s < 9.95:
         return f"{wait_s:.1f} s"
     whole = round(wait_s)
@@ -145,20 +144,20 @@ def duration(wait_s: float) -> str:
 
 
 def figures(numbers: Mapping[str, Value]) -> str:
-    """`mismatches 12, relative rms 0.01`: the figures that a verdict was decided on, without missing ones."""
+    """`mismatches 12, relative rms 0.01`: the known figures behind a verdict."""
     shown = {name.replace("_", " "): value for name, value in numbers.items() if value is not None}
     texts = (f"{name} {f'{v:.4g}' if isinstance(v, float) else v}" for name, v in shown.items())
-    return ", ".join(texts) or "no figure"
+    return ", ".join(texts) or "no figures"
 
 
 def first_few(sentences: Sequence[str], most: int) -> list[str]:
-    """The first `most` sentences, and how many more there are."""
+    """The first `most` sentences, and the number of others."""
     more = len(sentences) - most
     return [*sentences[:most], *([f"and {more} more; --json has them"] if more > 0 else [])]
 
 
 def significant(value: float, count: int) -> str:
-    """The value to `count` significant digits; a large one is filled with zeros: 4164 → `4200`."""
+    """The value rounded to `count` significant digits, in full: 4164 → `4200`."""
     decimals = max(0, count - 1 - math.floor(math.log10(value))) if value else 0
     return f"{float(f'{value:.{count - 1}e}'):.{decimals}f}"
 
@@ -168,14 +167,14 @@ def _decimals(number: str) -> int:
 
 
 def _bounds(low: float | None, high: float | None, decimals: int, scale: float = 1.0) -> str:
-    """`[1.40, 1.45]` in units of `scale`; empty where there is no interval."""
+    """`[1.40, 1.45]` in units of `scale`, or empty without an interval."""
     if low is None or high is None:
         return ""
     return f"[{low / scale:.{decimals}f}, {high / scale:.{decimals}f}]"
 
 
 def gpu_state(readings: Sequence[GpuReading]) -> str:
-    """`GPU while it was sampled: SM 1755 to 1980 MHz, 41 to 63 °C, 12 looks`; empty without a reading."""
+    """`GPU during sampling: SM 1755 to 1980 MHz, 41 to 63 °C, 12 readings`; empty without a reading."""
     if not readings:
         return ""
     fields = {"SM {} MHz": "sm_mhz", "memory {} MHz": "memory_mhz", "{} °C": "celsius", "{} W": "watts"}
@@ -185,5 +184,5 @@ def gpu_state(readings: Sequence[GpuReading]) -> str:
         if known:
             low, high = min(known), max(known)
             texts.append(unit.format(low if low == high else f"{low} to {high}"))
-    looks = f"{len(readings)} look{'s' if len(readings) > 1 else ''}"
-    return f"GPU while it was sampled: {', '.join([*texts, looks])}" if texts else ""
+    count = f"{len(readings)} reading{'s' if len(readings) > 1 else ''}"
+    return f"GPU during sampling: {', '.join([*texts, count])}" if texts else ""

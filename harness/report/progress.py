@@ -1,7 +1,7 @@
 """The progress of a run on standard error, drawn only when the runner calls.
 
-No thread refreshes the display: a parent that draws while a child is timed would be measured with
-it. On a terminal one block is redrawn in place; elsewhere every finished group is one plain line.
+No thread refreshes the display, because drawing in the parent would disturb a child that is timed. A terminal
+shows one block that is redrawn in place; elsewhere every finished group is one plain line.
 """
 
 import time
@@ -21,7 +21,7 @@ MIN_REDRAW_S = 0.1
 
 
 class Progress:
-    """A listener to the runner's events; `clock`, in seconds, only limits how often it draws."""
+    """A listener to the runner's events; `clock` (seconds) only limits how often it draws."""
 
     def __init__(
         self, total_groups: int, console: Console, clock: Callable[[], float] = time.monotonic
@@ -35,14 +35,14 @@ class Progress:
         self._position = ""
         self._paused = False
         self._stale = False
-        self._refused = False
+        self._failed = False
         self._drawn_at = float("-inf")
         if console.is_terminal:
             self._live = Live(console=console, auto_refresh=False, transient=True)
             self._live.start()
 
     def group_started(self, index: int, key: str, cases: Sequence[str], remaining_s: float | None) -> None:
-        """Group `index` (from 0) begins with these cases."""
+        """Group `index` (from 0) starts with these cases."""
         self._position = f"[{index + 1}/{self.total}]"
         self._heading = f"{self._position} {key}{_remaining_words(remaining_s)}"
         self._states = dict.fromkeys(cases, "waiting")
@@ -54,7 +54,7 @@ class Progress:
         self._redraw()
 
     def pause(self) -> None:
-        """A sample begins: draw nothing until :meth:`resume`."""
+        """Draw nothing until :meth:`resume`, because a sample starts."""
         self._paused = True
 
     def resume(self) -> None:
@@ -63,23 +63,23 @@ class Progress:
             self._redraw()
 
     def group_finished(self, records: Sequence[Record], remaining_s: float | None) -> None:
-        """The group's records are written: one line where nothing is redrawn in place."""
+        """Print a line for a group whose records are written, unless a block is redrawn in place."""
         self._states = {}
         if self._live is None and records:
             counts = Counter(record.status for record in records)
-            became = ", ".join(f"{count} {status}" for status, count in counts.items())
+            statuses = ", ".join(f"{count} {status}" for status, count in counts.items())
             group = records[0].as_case.group
-            self._print(Text(f"{self._position} {group}: {became}{_remaining_words(remaining_s)}"))
+            self._print(Text(f"{self._position} {group}: {statuses}{_remaining_words(remaining_s)}"))
         self._redraw(now=True)
 
     def message(self, text: str) -> None:
-        """A line that stays, above the live block."""
+        """Print a line that stays above the live block."""
         self._print(Text(text))
 
     def close(self) -> None:
         """Remove the live block; safe to call twice."""
         if self._live is not None:
-            with suppress(OSError):  # also one that has refused before: rich gives the streams back here
+            with suppress(OSError):  # also after an earlier error: rich restores the streams here
                 self._live.stop()
             self._live = None
 
@@ -87,13 +87,13 @@ class Progress:
         self._write(partial(self._console.print, text, soft_wrap=True))
 
     def _write(self, write: Callable[[], None]) -> None:
-        """Write, unless standard error has refused before, as a closed pipe does: no run ends for that."""
-        if self._refused:
+        """Write unless standard error failed before, for example a closed pipe, which must not end a run."""
+        if self._failed:
             return
         try:
             write()
         except OSError:
-            self._refused = True
+            self._failed = True
 
     def _redraw(self, *, now: bool = False) -> None:
         if self._live is None:
@@ -103,14 +103,14 @@ class Progress:
             return
         self._stale = False
         self._drawn_at = self.clock()
-        states = list(self._states.items())  # both sides of a gate compile at once, and each adds its cases
+        states = list(self._states.items())  # a copy: both sides of a gate compile at once and add cases
         lines = [Text(f"  {_short(case)}  {state}", style="dim") for case, state in states]
         block = Group(Text(self._heading, style="bold"), *lines)
         self._write(partial(self._live.update, block, refresh=True))
 
 
 def _short(case: str) -> str:
-    """The case without the workload that its group's heading shows."""
+    """The case without its workload, which the group's heading shows."""
     return case.split("@", 1)[0]
 
 

@@ -1,4 +1,4 @@
-"""The provenance of figures: run, date, machine, how time was taken."""
+"""The provenance of figures: run, date, machine, timing method."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,12 +16,12 @@ def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
     dates = _sorted_distinct(record.started[:10] for record in everything)
     prints = _sorted_distinct(record.fingerprint for record in everything)
     timings = [record.timing for record in everything if record.timing]
-    ways = _sorted_distinct(f"{METHODS[t.method].name}, inputs {t.cache}" for t in timings)
+    methods = _sorted_distinct(f"{METHODS[t.method].name}, inputs {t.cache}" for t in timings)
     parts = [
         f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" if runs else "",
         dates[0] if len(dates) == 1 else " to ".join((dates[0], dates[-1])) if dates else "",
         f"fingerprint {', '.join(machine_label(known, info) for known in prints)}" if prints else "",
-        "; ".join(ways),
+        "; ".join(methods),
         *(note.rstrip(".") for note in quick_notes(info)),
     ]
     return " · ".join(filter(None, parts))
@@ -32,7 +32,7 @@ def _sorted_distinct(words: Iterable[str]) -> list[str]:
 
 
 def machine_label(fingerprint: str, info: Mapping[str, Any]) -> str:
-    """The hash, shortened, with the processor or GPU if `info` has the facts behind it."""
+    """The shortened hash, with the processor or GPU if `info` has the machine's facts."""
     short = fingerprint.removeprefix("sha256:")[:8]
     facts = (info.get("fingerprints") or {}).get(fingerprint) or {}
     name, threads = device_name(facts), facts.get("threads")

@@ -1,4 +1,4 @@
-"""A run as one self-contained JSON object, which `run --json` and `show --json` print."""
+"""A run as one self-contained JSON object, printed by `run --json` and `show --json`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,15 +9,15 @@ from harness.analysis.suite_results import SuiteResults, results_of
 from harness.analysis.throughput import WORK
 from harness.core.record import Record
 
-# The keys of run.json that say what the figures are of and how they were taken; suites have their settings.
+# The keys of run.json that describe the run and how it was measured; suites have their settings.
 HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
-BEHIND_WORDS = ("cause", "baseline_outcome", "lacks_baseline")  # `reason` and `notes` say these
+OMITTED = ("cause", "baseline_outcome", "lacks_baseline")  # fields that `reason` and `notes` describe
 
 
 def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:
     """HEADER, the records, and the figures computed from them per suite.
 
-    Parts of the header that `info` lacks are None.
+    Header keys that `info` lacks are None.
     """
     suites = results_of(info, records)
     return {
@@ -47,7 +47,7 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
 
 
 def _roofs(suites: Sequence[SuiteResults]) -> list[dict[str, Any]]:
-    """Shares of the roof that binds, from 0 to 1; what is refused is no share."""
+    """Shares of the limiting roof, from 0 to 1; a refused one is not a valid share."""
     return [
         {"suite": suite.name, "case": case, **asdict(found), "share": found.share._asdict()}
         for suite in suites
@@ -56,9 +56,9 @@ def _roofs(suites: Sequence[SuiteResults]) -> list[dict[str, Any]]:
 
 
 def _figures(suites: Sequence[SuiteResults], name: str) -> list[dict[str, Any]]:
-    """The suites' figures of that name, each with the bound that its implementation's author gives."""
+    """The suites' figures of that name, each with the bound stated by its implementation's author."""
     return [
-        {field: value for field, value in data.items() if field not in BEHIND_WORDS}
+        {field: value for field, value in data.items() if field not in OMITTED}
         for suite in suites
         for figure in getattr(suite, name)
         for data in [{**asdict(figure), "bound": suite.bounds.get(figure.implementation, "")}]

@@ -1,4 +1,4 @@
-"""The report of a run on a terminal: tables, footnotes, and the commands to type next."""
+"""The report of a run on a terminal: tables, footnotes, and the next commands."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -35,8 +35,8 @@ from harness.report.tables.targets import (
 )
 from harness.store.stored_run import without_collector
 
-BOUND = 1.25  # times its time on the device that a call takes from dispatch to result
-MOST = 4  # implementations that a sentence names
+BOUND = 1.25  # launch-bound: a call takes more than this factor of its device time from call to result
+MOST = 4  # implementations in one sentence
 
 
 def launch_lines(suite: SuiteRecords) -> list[str]:
@@ -74,10 +74,10 @@ def print_run(
     *,
     notes: bool = False,
 ) -> None:
-    """Print every suite of a run, the overhead of the harness, the store's problems, the next commands.
+    """Print every suite of a run, the harness overhead, the store's problems, and the next commands.
 
-    `columns` are preferred in a narrow terminal, and added where they stand on request only. With `notes`
-    every footnote is shown, else one for each kind of reservation.
+    `columns` have priority on a narrow terminal; columns that are shown only on request are added. `notes`
+    shows every footnote instead of one per kind.
     """
     suites = results_of(info, records)
     legend = Legend()
@@ -106,7 +106,7 @@ def print_run(
 def _print_host(
     console: Console, suite: SuiteResults, columns: Sequence[str], legend: Legend, *, notes: bool
 ) -> None:
-    """The host's tables where something ran or only the host was compiled for, each below what it says."""
+    """Print the host's tables, below their sentences, unless a run only compiled for other targets."""
     timed = any(record.timing is not None for record in suite.records)
     if not timed and any(target != HOST for target in suite.compiled_targets):
         return
@@ -123,7 +123,7 @@ def _print_host(
 def _print_targets(
     console: Console, info: Mapping[str, Any], suite: SuiteResults, columns: Sequence[str]
 ) -> None:
-    """Print targets side by side, kernels, and every other figure of a single target."""
+    """Print the table of targets, their kernels, and for a single target all other figures."""
     compiled = suite.compiled_targets
     abroad = any(target != HOST for target in compiled)
     if abroad:
@@ -145,7 +145,7 @@ def _print_targets(
 
 
 def _without(target: str, lines: Sequence[str], table: TableData) -> tuple[object, ...]:
-    """The lines and rows on a target's kernels without its name: equal for targets that share a table."""
+    """A target's kernel lines and rows without its name: equal for targets that share a table."""
     return tuple(line.removeprefix(target) for line in lines), table.rows
 
 
@@ -159,7 +159,7 @@ def _print_lines(console: Console, lines: Sequence[str]) -> None:
 def overhead_line(overhead: Mapping[str, Any]) -> str:
     """`wall 4 m 12 s: compile 11 %, contract 9 %, samples 62 %; rest: startup 10 %, turns 8 %`.
 
-    Every key in seconds (`…_s`) is a part of the wall time, but for the totals and per-case figures.
+    Every key in seconds (`…_s`), except totals and per-case figures, is a part of the wall time.
     """
     wall = overhead.get("wall_s")
     if not wall:
@@ -176,9 +176,9 @@ def overhead_line(overhead: Mapping[str, Any]) -> str:
 
 
 def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> None:
-    """Print two sides beside each other, under lines on what they are and how far they can be compared.
+    """Print the comparison of two sides, below lines on their origin and on what limits the comparison.
 
-    Cases of one side only are counted, and with `notes` named.
+    Cases of only one side are counted; `notes` lists them.
     """
     console.print(Text(sides.heading, style="bold"), soft_wrap=True)
     for name, run in sides.runs.items():
@@ -191,30 +191,30 @@ def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> 
         print_tables(console, table)
     for name, cases in sides.only.items():
         if cases:
-            named = "\n  ".join(["", *cases]) if notes else " (--notes names them)"
+            named = "\n  ".join(["", *cases]) if notes else " (--notes lists them)"
             console.print(Text(f"only in {name}: {_count_cases(cases)}{named}"), soft_wrap=True)
 
 
 def next_steps(suites: Sequence[SuiteResults], run: str | None) -> list[str]:
-    """One line per suggestion: a remedy for what went wrong first, then where the results are."""
+    """One line per suggestion: remedies for failures first, then how to see the results."""
     records = [record for suite in suites for record in suite.records]
     if not records:
-        return ["nothing was run: seqsweep run --dry-run says why"]
-    run = run or records[-1].run  # a joined run's records are of its shards
+        return ["no case was run; seqsweep run --dry-run shows why"]
+    run = run or records[-1].run  # the records of a joined run have the ids of its shards
     steps: list[str] = []
     if labels := dict.fromkeys(label_of(record) for record in records if record.unexpected):
         quoted = " ".join(f"'{label}'" if "[" in label else label for label in labels)
-        steps.append(f"not as registered: seqsweep check {quoted}")
+        steps.append(f"unexpected correctness: seqsweep check {quoted}")
     cases = {status: {r.case for r in records if r.status == status} for status in ("oom", "timeout")}
     if cases["oom"]:
         names = " ".join(suite.name for suite in suites if any(r.status == "oom" for r in suite.records))
         count = _count_cases(cases["oom"])
         steps.append(
-            f"out of memory ({count}): raise --memory; what every length plans: seqsweep static {names}"
+            f"out of memory ({count}): raise --memory; planned memory by length: seqsweep static {names}"
         )
     if cases["timeout"]:
         count = _count_cases(cases["timeout"])
-        steps.append(f"timed out ({count}): raise --timeout, or take shorter lengths with --seq")
+        steps.append(f"timed out ({count}): raise --timeout, or use shorter lengths with --seq")
     chart = ""
     if any(record.timing is not None or record.static for record in records):
         chart = f"seqsweep chart --run {run}  or  "

@@ -1,4 +1,4 @@
-"""Pages from Jinja2 templates, which lie beside the modules that fill them, and their Markdown."""
+"""Pages from Jinja2 templates, stored next to the modules that fill them, and their Markdown."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 def fill(file: Path, escape: Callable[[str], str], **values: Any) -> str:
     """The text of a template with these values.
 
-    Each value is escaped for the place that it is put into, except what a macro returns or the template calls
-    safe.
+    Each value is escaped, except results of macros and values that the template marks as safe.
     """
     return _template(file, escape).render(values)
 
@@ -26,9 +25,9 @@ def _template(file: Path, escape: Callable[[str], str]) -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    @lru_cache(4096)  # most places of a large table say the same
+    @lru_cache(4096)  # most cells of a large table repeat
     def escaped(text: str) -> Markup:
-        return Markup(escape(text))  # noqa: S704 - this is where it becomes safe
+        return Markup(escape(text))  # noqa: S704 - the text is escaped here
 
     environment = Environment(
         loader=FileSystemLoader(file.parent),
@@ -42,11 +41,11 @@ def _template(file: Path, escape: Callable[[str], str]) -> Template:
 
 
 def without_gaps(text: str) -> str:
-    """Markdown with a single blank line between blocks, whatever omitted blocks have left behind."""
+    """Markdown with a single blank line between blocks, also where a block was omitted."""
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The lines of a table."""
+    """A Markdown table."""
     lines = (titles, ["---"] * len(titles), *rows)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

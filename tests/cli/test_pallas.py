@@ -142,7 +142,7 @@ def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
             assert kernel["waves"] == blocks / (kernel["blocks_per_sm"] * multiprocessors)
             assert kernel["instructions"]["global"] > 0
     said = call(tmp_path, "static", "--target", "cuda:h100", "--kernels").out
-    assert f"{kernel['registers']} registers" in said or "registers a thread" in said
+    assert f"{kernel['registers']} registers" in said or "registers per thread" in said
 
 
 @pytest.mark.full

@@ -163,4 +163,4 @@ def test_the_largest_length_that_fits(seqsweep, folder):
     bytes_per_token = 2 * 4 * 4  # scores and mask, 4 rows of f32
     assert found["seq"] * bytes_per_token < 16 * 2**20 < found["beyond"] * bytes_per_token + 2**16
     assert (found["beyond"] - found["seq"]) / found["seq"] <= 1 / 16
-    assert "longest that fits" in seqsweep(*words, "--max-seq", folder=folder).out
+    assert "longest length that fits" in seqsweep(*words, "--max-seq", folder=folder).out

@@ -126,7 +126,7 @@ def test_a_kernel_of_no_family_is_planned_alone(tmp_path):
     done = call(tmp_path, "static", "kernels.py::hungry", *LAUNCH, "--grid", "n/BLOCK")
     assert done.code == 0, done.err
     answer, _, table = done.out.partition("\n\n")
-    assert answer.startswith("cuda:a100: hungry takes 255 registers a thread, spills")
+    assert answer.startswith("cuda:a100: hungry uses 255 registers and spills")
     assert "most at kernels.py:" in answer
     assert table.startswith("kernels.py::hungry on cuda:a100\n")
     assert not (tmp_path / "results").exists()

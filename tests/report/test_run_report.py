@@ -76,7 +76,7 @@ def test_the_default_sweep_has_few_footnotes_and_every_panel_its_answer():
 
 
 def test_a_run_without_records_says_so():
-    assert page({"suites": {}}, []) == "nothing was run: seqsweep run --dry-run says why\n"
+    assert page({"suites": {}}, []) == "no case was run; seqsweep run --dry-run shows why\n"
 
 
 def static_info(records, targets, **more):
@@ -105,7 +105,7 @@ def test_what_was_timed_keeps_its_times_above_the_targets(plan_static):
     assert text.index("fwd on cpu") < text.index("fwd compiled for 2 targets")
     alone = [replace(records[0], static={"host": plan_static(8)})]
     assert "further figures" not in page(static_info(alone, ["host"], depth="run"), alone)
-    assert "further figures of host" in page(static_info(alone, ["host"]), alone)
+    assert "more figures for host" in page(static_info(alone, ["host"]), alone)
 
 
 def test_the_hosts_limit_is_the_runs_and_an_accelerators_its_memory():

@@ -1,7 +1,6 @@
-"""The charts of a suite as SVG, and which ones its records have something to say for.
+"""The charts of a suite as SVG, as far as its records have figures for them.
 
-Drawn again from the same records they are the same bytes. Imports matplotlib, so it is itself imported only
-where a chart is asked for.
+Equal records give equal bytes. The package imports matplotlib, so import it only when a chart is needed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,8 +33,8 @@ def draw_suite(
 ) -> dict[str, bytes]:
     """The charts of a suite by kind, each as the bytes of an SVG; `info` is the run's run.json.
 
-    Only those among `kinds` are drawn, where any are named. Failed cases are drawn too, by what became of
-    them. UsageError when the suite has no record.
+    `kinds` limits the charts (default: all). Failed cases are drawn by their status. Raises UsageError if
+    the suite has no records.
     """
     with style():
         figures = suite_figures(suite, info, curves, kinds)
@@ -48,14 +47,14 @@ def suite_figures(
     curves: Sequence[PublishedCurve] = (),
     kinds: Sequence[str] = (),
 ) -> dict[str, tuple[AnyChart, Figure]]:
-    """The charts of a suite and their figures, which are to be drawn in :func:`style`; `kinds` as above.
+    """The charts of a suite and their figures, to be drawn in :func:`style`; `kinds` as above.
 
-    A run that only compiled has no `latency` and no `speedup`; one that compiled for its host alone on the
-    way to times has no `static`. `scaling` and `recall` are there where they have a figure.
+    A run that only compiled has no `latency` and `speedup`. A timed run that compiled only for its host has
+    no `static`. `scaling` and `recall` exist only if they have a figure.
     """
     grid = CaseGrid.of(suite)
     if not grid.cells:
-        raise UsageError(f"suite {suite.name} has no records to draw; run `seqsweep run {suite.name}` first")
+        raise UsageError(f"suite {suite.name} has no records to draw; run: seqsweep run {suite.name}")
     described = (info.get("suites") or {}).get(suite.name) or {}
     ran = info.get("depth") != "static" or any(cell.timed for cell in grid.cells)
     sheet = Sheet(
@@ -85,10 +84,10 @@ def draw_run(
     *,
     png: bool = False,
 ) -> dict[str, bytes]:
-    """The charts of every suite of a run, by file name: `mask-latency.svg`. No name leads out of a folder.
+    """The charts of every suite of a run by file name (`mask-latency.svg`), which stays in its folder.
 
-    Published `curves` are drawn where they are of a suite's implementation, baseline and mode. With `png`
-    each chart is also a PNG.
+    Published `curves` are drawn for suites with their implementation, baseline and mode. `png` adds a PNG of
+    each chart.
     """
     drawn: dict[str, bytes] = {}
     with style():

@@ -1,4 +1,4 @@
-"""The chart of a comparison: the time of one side in units of the other's, case by case."""
+"""The chart of a comparison: the ratio of the two sides' times, case by case."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ from harness.report.format import short_label
 from harness.report.tables.listing import origin
 
 NO_RATIO = "no ratio"
-BAND = f"band: up to {SAME_UP_TO:g}× either way; an interval inside of it is about the same"
+BAND = f"band: up to {SAME_UP_TO:g}× either way; an interval inside it means about the same"
 
 
 def draw_comparison(sides: SideBySide) -> bytes:
@@ -30,7 +30,7 @@ def draw_comparison(sides: SideBySide) -> bytes:
 
 
 def comparison_figure(sides: SideBySide) -> tuple[Chart, Figure]:
-    """The chart and its figure, which is to be drawn in :func:`style`."""
+    """The chart and its figure, to be drawn in :func:`style`."""
     of, to = short_label(sides.of), short_label(sides.to)
     panels = grouped(sides.changes, lambda change: (change.case.partition("/")[0], change.panel))
     readings = Counter(change.reading for change in sides.changes)
@@ -41,13 +41,13 @@ def comparison_figure(sides: SideBySide) -> tuple[Chart, Figure]:
     titles = panel_titles(list(panels))
     chart = Chart(
         question=sides.heading,
-        finding=f"{of} against {to}: {summary}",
+        finding=f"{of} compared with {to}: {summary}",
         scale=RATIO,
         y_label=f"time, {of} / {to}",
         empty="no ratio (see notes)",
         panels=tuple(_panel(titles[key], changes) for key, changes in panels.items()),
         notes=(
-            f"below 1× {of} is faster",
+            f"below 1×: {of} is faster",
             BAND,
             *interval_notes(c.ratio for c in sides.changes),
             *_missing_notes(sides.changes),
@@ -76,7 +76,7 @@ def _panel(title: str, changes: Sequence[Change]) -> Panel:
 
 
 def _without_share(warning: str) -> str:
-    """A warning with its percentages blanked, so that all cases that drift share a line."""
+    """A warning without its percentages, so that all cases that drift share a line."""
     return re.sub(r"\d+ %", "… %", warning)
 
 

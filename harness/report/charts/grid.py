@@ -1,4 +1,4 @@
-"""The cases of a suite as charts arrange them: panels with their titles, cases with their outcome."""
+"""The cases of a suite arranged for charts: panels with their titles, cases with their outcomes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ DOES_NOT_FIT, NO_FIGURE, NO_RATIO, NOT_TIMED = "does not fit", "no figure", "no 
 
 @dataclass(frozen=True)
 class CaseGrid:
-    """The cases of a suite; labels and panels in the order the suite has them."""
+    """The cases of a suite, with labels and panels in the suite's order."""
 
     suite: SuiteResults
     labels: tuple[str, ...]
@@ -34,7 +34,7 @@ class CaseGrid:
 
     @cached_property
     def headline(self) -> str | None:
-        """The finding that all panels share; None where they differ, and where nothing can be compared."""
+        """The finding that all panels share; None if they differ or have nothing to compare."""
         known = [finding for finding in self._findings.values() if finding is not None]
         return headline(known) if len(known) == len(self._findings) else None
 
@@ -44,7 +44,7 @@ class CaseGrid:
 
     @cached_property
     def timed_titles(self) -> dict[str, str]:
-        """The panels' titles; each with its own finding where they have none in common."""
+        """The panels' titles, each with its own finding if they have none in common."""
         if self.headline is not None:
             return self.titles
         sentences = {panel: finding.sentence() for panel, finding in self._findings.items() if finding}
@@ -54,7 +54,7 @@ class CaseGrid:
         }
 
     def at(self, panel: str, label: str | None = None) -> list[CaseResult]:
-        """The cells of a panel (and an implementation), shortest first."""
+        """The cells of a panel (and an implementation), shortest length first."""
         return self._panels.get(panel, []) if label is None else self._series.get((panel, label), [])
 
     @cached_property
@@ -69,23 +69,23 @@ class CaseGrid:
         return tuple(sorted({cell.seq for cell in self.at(panel)}))
 
     def constants(self, *, ran: bool = True) -> str:
-        """What all panels have in common: `fwd · on cpu · batch=1`; no device where nothing ran on it."""
+        """What all panels have in common: `fwd · on cpu · batch=1`; without the device if nothing ran."""
         words = [panel_words(panel) for panel in self.panels]
         shared = [word for word in words[0] if all(word in other for other in words)]
         return " · ".join(word for word in shared if ran or not word.startswith("on "))
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Panel → what sets it apart from the others; empty for the only panel."""
+        """Panel → how it differs from the others; empty for the only panel."""
         return {panel: title for (_, panel), title in panel_titles([("", p) for p in self.panels]).items()}
 
     def title(self, panel: str, part: str) -> str:
-        """`bwd · tpu:v5p`: the panel's title and a part of it."""
+        """`bwd · tpu:v5p`: the panel's title and an addition."""
         return " · ".join(filter(None, (self.titles[panel], part)))
 
 
 def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """(family, panel) → a title: the family where there are several, and what not all panels share."""
+    """(family, panel) → a title: the family if there are several, and what not all panels share."""
     words = {key: panel_words(key[1]) for key in panels}
     several = len({family for family, _ in panels}) > 1
     titles: dict[tuple[str, str], str] = {}

@@ -1,4 +1,4 @@
-"""A drawn chart as the bytes of an image: SVG, or PNG for pages that take no SVG."""
+"""A drawn chart as the bytes of an image: SVG, or PNG for pages that cannot show SVG."""
 
 import io
 import re
@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from harness.core.shown_text import clean_text, file_name
 from harness.report.charts.model import Captioned
 
-DOTS = 200  # of a PNG, to the inch
+DOTS = 200  # per inch of a PNG
 
 
 def to_files(
@@ -29,7 +29,7 @@ def to_files(
 
 
 def to_svg(chart: Captioned, figure: Figure) -> bytes:
-    """A chart as SVG, without date and version: two drawings of the same records are the same bytes."""
+    """A chart as SVG, without date and version, so that equal records give equal bytes."""
     FigureCanvasSVG(_clean(figure))
     buffer = io.BytesIO()
     figure.savefig(
@@ -46,7 +46,7 @@ def to_svg(chart: Captioned, figure: Figure) -> bytes:
 
 
 def to_png(chart: Captioned, figure: Figure) -> bytes:
-    """A chart as PNG, with a transparent background as the SVG has."""
+    """A chart as PNG, with a transparent background like the SVG's."""
     FigureCanvasAgg(_clean(figure))
     buffer = io.BytesIO()
     named = {"Software": None, "Title": clean_text(chart.title)}
@@ -61,10 +61,10 @@ def _clean(figure: Figure) -> Figure:
 
 
 def _shorten(svg: bytes) -> bytes:
-    """Drop indentation, and all but two decimals of coordinates: a hundredth of a point is not seen.
+    """Drop indentation, and all but two decimals of coordinates: a hundredth of a point is invisible.
 
-    matplotlib names shapes by hashes of coordinates in full, whose last bit differs between processors
-    (numpy's logarithms use what vector units there are); here they are numbered as they appear.
+    matplotlib names shapes by hashes of full coordinates, whose last bit differs between processors because
+    numpy's logarithms depend on the vector units. Here shapes are numbered in order of appearance.
     """
     flat = re.sub(rb"\n\s+", b"\n", svg)
     short = re.sub(rb' (?:d|x|y|transform)="[^"]*"', lambda m: re.sub(rb"(\.\d\d)\d+", rb"\1", m[0]), flat)

@@ -9,7 +9,7 @@ from harness.report.charts.notes import interval_notes, record_notes
 
 
 def latency(grid: CaseGrid) -> Chart:
-    """Medians in seconds with their intervals; every case without a timing is in the outcome strip."""
+    """Medians in seconds with their intervals; cases without a time are in the outcome strip."""
     return Chart(
         question=f"{grid.suite.name}: how long does one call take?",
         finding=grid.headline,

@@ -1,4 +1,4 @@
-"""The memory chart: planned temporaries per target, beside the resident memory that was measured."""
+"""The memory chart: planned temporaries per target, and the measured resident memory."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,15 +13,15 @@ from harness.report.charts.notes import Remark, gather_remarks, record_notes, sh
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 
-HOLLOW = "hollow: planned, though the case gave no timing"
-LIGHT = "small and dotted: {} high water as it was measured (outputs count too)"
+HOLLOW = "hollow: planned, but the case failed or does not fit"
+LIGHT = "small and dotted: measured high-water mark of {} memory (includes outputs)"
 
 
 def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
-    """Bytes of temporaries: exact figures, also of cases that were too large to run."""
+    """Bytes of temporaries: exact figures, also for cases that are too large to run."""
     shown_targets = grid.suite.compiled_targets or [HOST]
     device = next((cell.record.device for cell in grid.cells), "cpu")
-    limit = limit_of(info, grid.suite.name, HOST) if device == "cpu" else None  # it is of the host's memory
+    limit = limit_of(info, grid.suite.name, HOST) if device == "cpu" else None  # it limits host memory
     panels = tuple(
         Panel(
             title=grid.title(panel, target if len(shown_targets) > 1 else ""),
@@ -48,7 +48,7 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         panels=panels,
         notes=(
             *(["; ".join(legend)] if legend else []),
-            *([LIGHT.format("resident" if device == "cpu" else "the allocator's")] if light else []),
+            *([LIGHT.format("resident" if device == "cpu" else "allocated")] if light else []),
             *gather_remarks(
                 grid, (r for t in shown_targets for r in _missing_remarks(grid, t, len(shown_targets)))
             ),
@@ -73,7 +73,7 @@ def _finding(grid: CaseGrid, target: str) -> str | None:
     least = min(alike, key=lambda label: alike[label][0])
     baseline, at = f"{short_label(grid.suite.baseline)} {format_bytes(base)}", format_count(longest)
     if alike[least][0] >= base:
-        return f"no implementation plans less memory at {at} than {baseline}"
+        return f"no implementation plans fewer temporaries at {at} than {baseline}"
     return f"{short_label(least)} plans {format_bytes(alike[least][0])} of temporaries at {at}, {baseline}"
 
 
@@ -95,7 +95,7 @@ def _series(cells: list[CaseResult], label: str, target: str) -> list[Series]:
 
 
 def _outcomes(cells: list[CaseResult], target: str) -> list[Outcome]:
-    """The outcomes on a target: failures on the host; elsewhere the cases that do not fit by the compiler."""
+    """The outcomes on a target: failures on the host, elsewhere cases that do not fit by the compiler."""
     outcomes = failures(cells) if target == HOST else []
     for cell in cells:
         static = static_of(cell.records, target)
@@ -107,7 +107,7 @@ def _outcomes(cells: list[CaseResult], target: str) -> list[Outcome]:
 
 
 def _missing_remarks(grid: CaseGrid, target: str, shown_targets: int) -> list[Remark]:
-    """Why figures are missing. A case that failed before it was compiled has none: its status says why."""
+    """Why figures are missing; no remark if a case failed before compilation: its status says why."""
     missing = f"no {TEMP_BYTES.label}{f' for {target}' if shown_targets > 1 else ''}"
     remarks: list[Remark] = []
     for cell in grid.cells:

@@ -1,4 +1,4 @@
-"""Charts as data, before anything is drawn: points, outcomes and sentences."""
+"""Charts as data, before drawing: points, outcomes and sentences."""
 
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
@@ -13,7 +13,7 @@ from harness.report.charts.drawing.scales import Scale
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """A document's speedups over length, by its own times, on its hardware and shapes."""
+    """Speedups over length that a document published, for its hardware and shapes."""
 
     implementation: str  # `family/name`
     baseline: str  # `family/name`
@@ -24,7 +24,7 @@ class PublishedCurve:
 
 @dataclass(frozen=True, kw_only=True)
 class Captioned:
-    """The texts around any drawing: question, finding and notes."""
+    """The texts around a drawing: question, finding and notes."""
 
     question: str
     notes: tuple[str, ...]
@@ -37,7 +37,7 @@ class Captioned:
 
 @dataclass(frozen=True)
 class Point:
-    """A value at a length with its 95 % interval; `hollow` where it is not what was measured of the case."""
+    """A value at a length with its 95 % interval; `hollow` if it is not a measurement of the case."""
 
     seq: int
     value: float
@@ -47,16 +47,13 @@ class Point:
 
 
 def points(estimates: Iterable[tuple[int, Estimate]]) -> tuple[Point, ...]:
-    """A point for every length whose estimate has a value."""
+    """A point for each length whose estimate has a value."""
     return tuple(Point(seq, e.value, e.low, e.high) for seq, e in estimates if e.value is not None)
 
 
 @dataclass(frozen=True)
 class Series:
-    """One implementation's points, shortest first.
-
-    `light` is a second figure of the same one.
-    """
+    """One implementation's points, shortest length first; `light` marks its second figure."""
 
     label: str
     points: tuple[Point, ...]
@@ -65,7 +62,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a case that gave no figure, in a word or two, for the strip under a panel."""
+    """The outcome of a case without a figure, in a word or two, for the strip under a panel."""
 
     label: str
     seq: int
@@ -76,8 +73,8 @@ class Outcome:
 class Panel:
     """One mode and one value of every other swept axis; `lengths` is its grid.
 
-    `limit` is the memory that it may take; `crossings` are (label, length) where lines cross 1×;
-    `published` are curves of documents, by label, of other hardware and shapes.
+    `limit` is the memory limit; `crossings` are (label, length) where lines cross 1×; `published` are
+    documents' curves by label, for other hardware and shapes.
     """
 
     title: str
@@ -90,7 +87,7 @@ class Panel:
 
     @property
     def values(self) -> list[float]:
-        """All values that the vertical axis must span."""
+        """All values that the vertical axis must cover."""
         points = [point for series in self.series for point in series.points]
         reach = [(point.value, point.low, point.high) for point in points]
         known = [number for numbers in reach for number in numbers if number is not None]
@@ -102,8 +99,7 @@ class Panel:
 class Chart(Captioned):
     """Lines over the length.
 
-    `empty` is the text of a panel without any point. Ratios up to `margin`, either way, are in a band
-    around 1.
+    `empty` is the text of a panel without points. A band around 1 shows ratios up to `margin` either way.
     """
 
     scale: Scale
@@ -113,14 +109,14 @@ class Chart(Captioned):
     margin: float | None = None
 
     def strip_rows(self, labels: Iterable[str]) -> list[str]:
-        """The rows of the outcome strip, the same in all panels: labels with an outcome in any panel."""
+        """The rows of the outcome strip, equal in all panels: labels with an outcome in any panel."""
         named = {outcome.label for panel in self.panels for outcome in panel.outcomes}
         return [label for label in labels if label in named]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Two figures of an implementation with their 95 % intervals; `hollow` is what theory expects."""
+    """Two figures of an implementation with their 95 % intervals; `hollow` marks a theoretical value."""
 
     label: str
     across: Estimate
@@ -130,7 +126,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class ScatterPanel:
-    """Marks; `words` stand in the rows (by their place) that have none, between the first two uprights."""
+    """Marks; `words` are the texts of rows (by index) without marks, between the first two uprights."""
 
     title: str
     marks: tuple[Mark, ...]
@@ -139,9 +135,9 @@ class ScatterPanel:
 
 @dataclass(frozen=True)
 class ScatterChart(Captioned):
-    """Points with whiskers. Where there are `rows` (labels, the first on top), `up` is a row's place.
+    """Points with whiskers. With `rows` (labels from the top), a mark's `up` is the index of its row.
 
-    `levels` and `uprights` are lines across all panels, with their names; `ratio` puts a ratio across.
+    `levels` and `uprights` are lines across all panels, with their names; `ratio` makes the x axis a ratio.
     """
 
     x_label: str
@@ -158,9 +154,9 @@ Placed = TypeVar("Placed", Point, Outcome)
 
 
 def stretches(items: Iterable[Placed], lengths: tuple[int, ...]) -> list[list[Placed]]:
-    """Points or outcomes split where a length of the grid has none, so that no line bridges a failed case."""
+    """Points or outcomes split at lengths that have none, so that no line bridges a failed case."""
     places = {length: place for place, length in enumerate(lengths)}
-    # In a stretch without a gap, an item's place in the grid and its number rise together.
+    # In a stretch without a gap, an item's index in the grid and its number increase together.
     runs = groupby(enumerate(items), key=lambda numbered: places[numbered[1].seq] - numbered[0])
     return [[item for _, item in run] for _, run in runs]
 
@@ -169,7 +165,7 @@ FILES = "impls/*/curves.toml"
 
 
 def published_curves(families: Collection[str]) -> list[PublishedCurve]:
-    """The curves of the project's own families, in the order of their names."""
+    """The published curves of the built-in families, by family name."""
     return [
         PublishedCurve(
             *(curve["implementation"], curve["baseline"], curve["mode"], curve["source"]),

@@ -1,4 +1,4 @@
-"""The footnotes of charts: what a reader must know before believing one."""
+"""The footnotes of charts, which qualify their figures."""
 
 import re
 import textwrap
@@ -22,13 +22,13 @@ REASON_WIDTH = 180
 _OVER = {
     ROUNDS: "over rounds within one process",
     BY_PROCESS: "over processes",
-    BOTH_INTERVALS: "as wide as those of both sides allow",
+    BOTH_INTERVALS: "as wide as the intervals of both sides allow",
 }
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A sentence about an implementation in a panel, at a length or (None) at all of them."""
+    """A sentence about an implementation in a panel, at one length or (None) at all."""
 
     sentence: str
     label: str
@@ -43,7 +43,7 @@ class Remark:
 def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
     """One line per sentence: `dense at 64Ki, 128Ki; gather at 128Ki [bwd]: …`.
 
-    Panels and lengths are left out where a sentence holds in all that the implementation has.
+    A line omits panels and lengths if its sentence holds for all of the implementation's.
     """
     lines: list[str] = []
     for sentence, alike in grouped(remarks, lambda remark: remark.sentence).items():
@@ -75,7 +75,7 @@ def shorten(reason: str) -> str:
 
 
 def record_notes(grid: CaseGrid) -> list[str]:
-    """Semantics, expected failures, what failed and why, warnings: the same in every chart."""
+    """The notes of every chart: semantics, expected failures, failures and their reasons, warnings."""
     return [
         *([] if grid.suite.baseline in {cell.label for cell in grid.cells} else semantics_notes(grid)),
         *bound_notes(grid),
@@ -87,18 +87,18 @@ def record_notes(grid: CaseGrid) -> list[str]:
 
 
 def failure_notes(grid: CaseGrid) -> list[str]:
-    """What failed and why."""
+    """The failures and their reasons."""
     return gather_remarks(grid, _failures(grid))
 
 
 def semantics_notes(grid: CaseGrid) -> list[str]:
-    """What the implementations' results mean, where that differs; comparisons say it beside a baseline."""
+    """The implementations by semantics, if these differ; with a baseline its comparisons have these notes."""
     groups = by_meaning(grid.cells)
     return [f"not mathematically equivalent to each other: {'; '.join(groups)}"] if len(groups) > 1 else []
 
 
 def bound_notes(grid: CaseGrid) -> list[str]:
-    """The bounds that authors state of their implementations' results."""
+    """The bounds that authors state for their implementations' results."""
     remarks = (
         Remark.of(cell, sentence) for cell in grid.cells for sentence in state_bound(cell.record.bound)
     )
@@ -120,20 +120,20 @@ def _comparability(grid: CaseGrid) -> list[Remark]:
 def _expectations(grid: CaseGrid) -> Iterable[Remark]:
     for cell in grid.cells:
         if any(record.expected and record.status == "incorrect" for record in cell.records):
-            yield Remark.of(cell, "expected to be incorrect, and is")
+            yield Remark.of(cell, "incorrect, as expected")
         elif any(record.expected and record.unexpected for record in cell.records):
             yield Remark.of(cell, "expected to be incorrect, but passed its contract")
 
 
 def _failures(grid: CaseGrid) -> Iterable[Remark]:
-    """The failures, each with its own reason."""
+    """The failures, each with its reason."""
     for cell in grid.cells:
         if cell.failed:
             yield Remark.of(cell, f"{status_words(cell.status)}: {shorten(cell.failed.reason or '')}")
 
 
 def _warnings(grid: CaseGrid) -> list[tuple[CaseResult, str]]:
-    """Every warning of a timing, with the case it is of."""
+    """Every warning about a timing, with its case."""
     return [
         (cell, warning)
         for cell in grid.cells
@@ -150,12 +150,12 @@ def speedup_estimate(c: Comparison) -> Estimate:
 def interval_notes(
     estimates: Iterable[Estimate], drawn: str = "bands and bars", needs: str = ""
 ) -> list[str]:
-    """Sentences on what the intervals, `drawn` as these, are over, and how many values have none."""
+    """Sentences on the sampling unit of the intervals (`drawn` as these), and on values without one."""
     valued = [estimate for estimate in estimates if estimate.value is not None]
     with_interval = [e for e in valued if e.low is not None and e.high is not None]
     over = dict.fromkeys(_OVER[e.unit] for e in with_interval if e.unit in _OVER)
     notes = [f"{drawn}: 95 % intervals {' or '.join(over)}"] if over else []
-    # Without the number of rounds that each has, so that points share a note.
+    # Without each point's number of rounds, so that points share a note.
     without = Counter(
         needs or (required(e.unit) if e.unit else "too few samples")
         for e in valued

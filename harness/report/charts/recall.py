@@ -1,4 +1,4 @@
-"""The recall chart: how much of the answer is found, against the speedup."""
+"""The recall chart: recall over speedup."""
 
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
@@ -11,13 +11,13 @@ RECALL = "recall"  # a contract, and its figure
 EXACT = "exact"
 EXPECTED = "expected_recall"  # a fact that implementations state
 TARGETS = ("target", "at_least")  # figures of the contract
-HOLLOW = "hollow: the recall that theory expects of the plan, for scores placed at random"
+HOLLOW = "hollow: expected recall by theory, for scores at random positions"
 
 
 def recall(grid: CaseGrid) -> ScatterChart | None:
-    """A panel per length; None where no timed case was judged by its recall.
+    """A panel per length; None if no timed case was checked by its recall.
 
-    What meets an exact contract, as the baseline does, finds all.
+    A case that passes an exact contract, like the baseline, has a recall of 1.
     """
     marks: dict[tuple[str, int], list[Mark]] = {}
     targets: dict[float, str] = {}
@@ -29,7 +29,7 @@ def recall(grid: CaseGrid) -> ScatterChart | None:
         return None
     every = [mark for found in drawn.values() for mark in found]
     return ScatterChart(
-        question=f"{grid.suite.name}: how much is found, and how much sooner?",
+        question=f"{grid.suite.name}: which recall at which speedup?",
         x_label="speedup over the baseline",
         y_label="recall",
         panels=tuple(
@@ -37,7 +37,7 @@ def recall(grid: CaseGrid) -> ScatterChart | None:
             for (panel, seq), found in drawn.items()
         ),
         notes=(
-            "recall: mean over rows, with its 95 % interval over them; 1 where the contract is exact",
+            "recall: mean over rows, with the 95 % interval over rows; 1 if the contract is exact",
             *([HOLLOW] if any(mark.hollow for mark in every) else []),
             *interval_notes(mark.across for mark in every if not mark.hollow and mark.across.samples),
             *record_notes(grid),
@@ -48,7 +48,7 @@ def recall(grid: CaseGrid) -> ScatterChart | None:
 
 
 def _marks(cell: CaseResult) -> list[Mark]:
-    """A timed case's recall at its speedup, and the recall that theory expects of it."""
+    """A timed case's recall at its speedup, and its expected recall by theory."""
     correctness = cell.record.correctness
     found = _figure(cell, RECALL)
     if correctness is None or not cell.timed or (found is None and correctness.contract != EXACT):
@@ -65,7 +65,7 @@ def _marks(cell: CaseResult) -> list[Mark]:
 
 
 def _figure(cell: CaseResult, name: str) -> float | None:
-    """A number of the contract's verdict on a case; None where it has none."""
+    """A figure of a case's contract result; None if it has none."""
     correctness = cell.record.correctness
     value = correctness.figures.get(name) if correctness else None
     return float(value) if isinstance(value, int | float) else None

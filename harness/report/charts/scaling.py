@@ -1,4 +1,4 @@
-"""The scaling chart: the exponents of the length with which time and planned figures grow."""
+"""The scaling chart: exponents of the length for time and planned figures."""
 
 from collections.abc import Sequence
 
@@ -19,13 +19,13 @@ NAMES = {
 }
 POWERS = (0.0, 1.0, 2.0)
 NO_FIT = "none"
-BENT = "bends, no single power of the length"
+BENT = "no single exponent, because the curve bends"
 
 
 def scaling(grid: CaseGrid) -> ScatterChart | None:
-    """Exponents with their intervals, a row each; None where none is known.
+    """Exponents with their intervals, a row per implementation; None if no exponent is known.
 
-    Planned figures are of the first target. Bytes accessed are left to suites without times.
+    Planned figures are those of the first target. Only suites without times show bytes accessed.
     """
     target = (grid.suite.compiled_targets or [HOST])[0]
     fits = [fit for fit in grid.suite.scalings if fit.metric == "time" or fit.target == target]
@@ -35,7 +35,7 @@ def scaling(grid: CaseGrid) -> ScatterChart | None:
     if not metrics:
         return None
     return ScatterChart(
-        question=f"{grid.suite.name}: with which power of the length does it grow?",
+        question=f"{grid.suite.name}: how does each figure grow with the length?",
         finding=_finding(grid, fits) if len(grid.panels) == 1 else None,
         x_label="exponent of the length",
         y_label="",
@@ -63,7 +63,7 @@ def scaling(grid: CaseGrid) -> ScatterChart | None:
 
 
 def _finding(grid: CaseGrid, fits: Sequence[Scaling]) -> str | None:
-    """The slowest growth of time, if its interval is below the baseline's."""
+    """The lowest exponent of time, if its interval is below the baseline's."""
     times = {f.implementation: f for f in fits if f.metric == "time" and f.low is not None}
     base = times.pop(grid.suite.baseline, None)
     least = min(times.values(), key=lambda fit: fit.high or 0.0, default=None)
@@ -86,13 +86,13 @@ def _panel(title: str, fits: dict[str, Scaling], rows: Sequence[str]) -> Scatter
 
 def _interval_notes(fits: Sequence[Scaling]) -> list[str]:
     bounded = any(fit.low is not None for fit in fits)
-    return ["whiskers: 95 % over the lengths, by Student's t on what the fit leaves"] if bounded else []
+    return ["whiskers: 95 % over the lengths, by Student's t on the residuals"] if bounded else []
 
 
 def _remarks(fits: Sequence[Scaling]) -> list[Remark]:
     """Why there is no exponent or no interval, and where one exponent does not fit all lengths.
 
-    How much a curve bends is left out, so that several can share a line; `--json` has it.
+    They omit how much a curve bends, so that several share a line; `--json` has it.
     """
     remarks: list[Remark] = []
     for fit in fits:

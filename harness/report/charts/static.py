@@ -1,4 +1,4 @@
-"""The static chart: the memory that a compiler plans for every target, and whether it fits."""
+"""The static chart: planned memory for every target, and whether it fits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ from harness.report.tables.targets import program_lines
 
 
 def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
-    """Arguments, outputs and temporaries less aliases, in bytes: a panel per target, its memory a line.
+    """Arguments, outputs and temporaries minus aliases, in bytes: a panel per target, with its memory limit.
 
     Cases that do not fit are hollow; those without figures are in the strip.
     """
@@ -41,14 +41,14 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     )
     hollow = any(point.hollow for panel in panels for series in panel.series for point in series.points)
     return Chart(
-        question=f"{grid.suite.name}: how much memory does a program plan, and does it fit?",
+        question=f"{grid.suite.name}: how much memory is planned, and does it fit?",
         scale=BYTES,
         y_label="planned bytes",
         empty="no static figure (see notes)",
         panels=panels,
         notes=(
-            "planned bytes: arguments + outputs + temporaries, less what they share",
-            *(["hollow: planned, but does not fit"] if hollow else []),
+            "planned bytes: arguments + outputs + temporaries − shared bytes",
+            *(["hollow: does not fit"] if hollow else []),
             *([f"compiled for {compiled[0]}"] if len(compiled) == 1 else []),
             *_remarks(grid, compiled),
             *semantics_notes(grid),
@@ -78,7 +78,7 @@ def _outcomes(cell: CaseResult, target: str) -> list[Outcome]:
 
 
 def _remarks(grid: CaseGrid, compiled: Sequence[str]) -> list[str]:
-    """Why figures are missing, and warnings about the others; targets with equal lines share them."""
+    """Why figures are missing, and warnings about the others; targets share equal lines."""
     targets_by_line = collected(
         (line, target)
         for target in compiled
@@ -89,7 +89,7 @@ def _remarks(grid: CaseGrid, compiled: Sequence[str]) -> list[str]:
 
 
 def _cell_remarks(cell: CaseResult, target: str) -> list[Remark]:
-    """The remarks on one case. One that failed without figures has none: the notes on failures say why."""
+    """The remarks on one case; none if it failed without figures, because the notes on failures say why."""
     figures = static_of(cell.records, target)
     if figures is None:
         sentences = [] if cell.failed else ["not compiled"]

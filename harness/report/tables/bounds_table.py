@@ -1,4 +1,4 @@
-"""Bounds of a call by documented rates, per accelerator, and the ceilings that were measured on a machine."""
+"""Lower bounds of a call from an accelerator's documented rates, and a machine's measured ceilings."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -19,17 +19,17 @@ from harness.report.tables.listing import plain_table
 
 
 class DeviceBound(NamedTuple):
-    """The bound of one call in seconds, and which of the device's rates gives it: `FLOPs` or `bytes`."""
+    """The lower bound of one call in seconds, and the rate that gives it: `FLOPs` or `bytes`."""
 
     seconds: float
     by: str
 
 
 def device_bound(record: Record, target: str) -> DeviceBound | None:
-    """The bound of a case on one accelerator (`cuda:h100`).
+    """The lower bound of a case on one accelerator (`cuda:h100`).
 
-    None where the family counts no FLOPs or bytes in this mode, where the target is no single device, and
-    where no source gives its peak for the workload's dtype.
+    None if the family counts no FLOPs or bytes in this mode, if the target is not a single device, or if
+    its peak for the workload's dtype is not documented.
     """
     device, cost = accelerators().get(target), record.cost
     if device is None or cost.flops is None or cost.bytes is None or record.mode != COUNTED_MODE:
@@ -43,7 +43,7 @@ def device_bound(record: Record, target: str) -> DeviceBound | None:
 
 
 def bound_lines(panel: SuiteResults) -> list[str]:
-    """Per accelerator the bounds at the longest length; no line where all implementations have the same."""
+    """The bounds at the longest length, a line per accelerator unless all implementations have the same."""
     lines: list[str] = []
     for target in panel.compiled_targets:
         bounds = {
@@ -55,21 +55,23 @@ def bound_lines(panel: SuiteResults) -> list[str]:
         own = {label: bounds[longest, label] for label in panel.implementations if (longest, label) in bounds}
         if len(set(own.values())) > 1:
             units = {"bytes": " (bytes)", "FLOPs": ""}
-            said = (f"{short_label(of)} {format_seconds(b.seconds)}{units[b.by]}" for of, b in own.items())
-            how = "by the family's formulas at documented rates, at least"
-            lines.append(f"{target}: a call at {format_count(longest)} takes, {how}: {'; '.join(said)}.")
+            texts = (f"{short_label(of)} {format_seconds(b.seconds)}{units[b.by]}" for of, b in own.items())
+            how = "by the family's formulas and documented rates"
+            lines.append(
+                f"{target}: lower bounds of a call at {format_count(longest)}, {how}: {'; '.join(texts)}."
+            )
     return lines
 
 
 FLOPS, BYTES = "FLOP/s", "B/s"
 CEILINGS_CAPTION = (
-    "Of torch's own kernels in a fresh process the fastest round of the fastest one, and its median with a "
-    "95 % interval over {rounds} rounds. A stream's bytes are those that it reads and writes."
+    "rate: fastest round of torch's fastest kernel in a fresh process; median: of this kernel, with its 95 % "
+    "interval over {rounds} rounds. The bytes of a stream are those read plus those written."
 )
 
 
 def print_roofline(console: Console, facts: Mapping[str, Any], roofline: Roofline) -> None:
-    """Print at which intensity a machine's roofs meet, then every ceiling with the kernel that reached it."""
+    """Print the intensity at which a machine's roofs meet, then every ceiling with its kernel."""
     gpu = accelerator_name(facts)
     accelerator = accelerator_called(gpu or "")
     console.print(Text(gpu or f"{facts['cpu']}, {facts['threads']} threads", style="bold"))
@@ -93,20 +95,20 @@ def print_roofline(console: Console, facts: Mapping[str, Any], roofline: Rooflin
 
 
 def sentences(roofline: Roofline, cores: int) -> list[str]:
-    """Sentences on where the roofs meet, and on a busy machine, whose ceilings are too low."""
+    """Sentences on the ridge point, and on a busy machine, where the ceilings are too low."""
     found: list[str] = []
     memory = roofline.levels.get(DRAM)
     if "f32" in roofline.compute and memory is not None:
         fast, slow = roofline.compute["f32"].rate, memory.rate
         ridge = fast / slow
         found.append(
-            f"Products of f32 reach {rate(fast, FLOPS)} and streams from {DRAM} {rate(slow, BYTES)}: "
-            f"what does fewer than {fmt.significant(ridge, 2)} FLOPs for a byte of {DRAM} is bound by memory."
+            f"Matrix products of f32 reach {rate(fast, FLOPS)}, and streams from {DRAM} {rate(slow, BYTES)}. "
+            f"Code with fewer than {fmt.significant(ridge, 2)} FLOPs per byte of {DRAM} is bound by memory."
         )
     if roofline.load > cores / 2:
         found.append(
-            f"The load average was {roofline.load:.1f} on {cores} cores: something else ran, and these "
-            "ceilings are too low; measure again when it has ended."
+            f"The load average was {roofline.load:.1f} on {cores} cores: other programs ran, so these "
+            "ceilings are too low; measure again on an idle machine."
         )
     return found
 

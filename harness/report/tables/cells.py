@@ -1,4 +1,4 @@
-"""One function per column of a suite's table: from a case to a text with its footnotes."""
+"""One function per column of a suite's table: the text of a case, with its footnotes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ from harness.core.units import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric, format_cou
 from harness.report import format as fmt
 from harness.report.format import ABSENT
 
-LONGEST_REASON = 22  # a reason of this length stands in the cell itself
+LONGEST_REASON = 22  # a reason up to this length is shown in the cell, longer ones in a footnote
 
-# The opcodes to count: work for matrix units, sorting, writes in no order, kernels of libraries.
+# The opcodes to count: work for matrix units, sorting, unordered writes, library kernels.
 CLASSES = ("dot", "convolution", "sort", "scatter", "custom-call")
 
 _STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red", "unjudged": "red"}
@@ -26,14 +26,14 @@ _STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red"
 
 OTHER_SEMANTICS = "not mathematically equivalent to the baseline"
 NO_INTERVAL = "no interval"
-SAME_PROGRAM = "the baseline's own program: a difference in time is noise"
+SAME_PROGRAM = "same program as the baseline: a time difference is noise"
 INCORRECT = "incorrect"
 
 
 class Cell(NamedTuple):  # a run has hundreds of thousands, and a frozen dataclass takes twice the time
-    """A text, the sentences of its footnotes, and a style that only a colour terminal shows.
+    """A text, its footnotes, and a style that only a colour terminal shows.
 
-    `kinds` are (kind of reservation, its cause), for tables that have one footnote for each of these.
+    `kinds` are (kind of footnote, cause), for tables with one footnote per kind and cause.
     """
 
     text: str
@@ -48,12 +48,12 @@ def sentences(*texts: str | None) -> tuple[str, ...]:
 
 
 def _kinds(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Sentences that must accompany a figure, each as a kind of reservation of its own."""
+    """Sentences that must accompany a figure, each as a separate kind of footnote."""
     return tuple((text, "") for text in texts)
 
 
 def name_cell(label: str, bounds: Mapping[str, str]) -> Cell:
-    """An implementation without its family, with the bound that its author gives, if any."""
+    """An implementation without its family, with its author's bound, if any."""
     bound = state_bound(bounds.get(label, ""))
     return Cell(fmt.short_label(label), tuple(bound), kinds=_kinds(bound))
 
@@ -71,9 +71,9 @@ def implementation(row: CaseResult) -> Cell:
 
 
 def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
-    """The facts that an implementation states about a case; those without a value are left out.
+    """The facts that an implementation states about a case, without those that have no value.
 
-    One sentence for the host and each other target (`NAME on TARGET`); targets with equal facts share one.
+    One sentence per target (`NAME on TARGET`, else the host); targets with equal facts share a sentence.
     """
     facts_by_target: dict[str, list[str]] = {}
     for name, value in facts.items():
@@ -88,21 +88,21 @@ def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
 
 def time(row: CaseResult) -> Cell:
     if row.time.value is None:
-        cell = status(row)  # where a time would stand: a narrow terminal has no room elsewhere
+        cell = status(row)  # in place of the time, because a narrow terminal drops the status column
         return cell._replace(text=cell.text.removesuffix(" (expected)"))
     text, _ = fmt.seconds(row.time.value, row.time.low, row.time.high)
-    notes = (*_reservations(row.records), *row.time.warnings)
+    notes = (*_timing_notes(row.records), *row.time.warnings)
     if row.time.low is not None:
         return Cell(text, notes)
     missing = f"{NO_INTERVAL}: {row.time.reason}"
     return Cell(text, (missing, *notes), kinds=((NO_INTERVAL, required(row.time.unit)),))
 
 
-def _reservations(records: Sequence[Record]) -> list[str]:
+def _timing_notes(records: Sequence[Record]) -> list[str]:
     timings = [record.timing for record in records if record.timing is not None]
     notes: list[str] = []
     if any(timing.stopped == "budget" for timing in timings):
-        notes.append("stopped by its budget of time or rounds before the interval was narrow")
+        notes.append("stopped by its time or round budget before the interval was narrow enough")
     if any(timing.stopped == "interrupted" for timing in timings):
         notes.append("interrupted")
     discarded = sum(timing.discarded for timing in timings)
@@ -140,7 +140,7 @@ def speedup(row: CaseResult) -> Cell:
 
 
 def per_step(row: CaseResult) -> Cell:
-    """The time that the case saves in all calls of a model's step."""
+    """The time that the case saves per step of a model."""
     comparison = row.compared
     if comparison is None or comparison.per_step_s is None:
         return Cell("baseline" if comparison is None else ABSENT, style="dim" if comparison is None else "")
@@ -149,14 +149,14 @@ def per_step(row: CaseResult) -> Cell:
 
 
 def rate(row: CaseResult, *, work: str, scale: float) -> Cell:
-    """Work per second in units of `scale`, with the share of the device's peak where one is documented."""
+    """Work per second in units of `scale`, with the share of the device's peak if one is documented."""
     known = row.throughput[work]
     text = fmt.in_units(known.rate, scale)
     return Cell(text if known.share.value is None else f"{text} ({fmt.in_units(known.share, 0.01)})")
 
 
 def roof(row: CaseResult) -> Cell:
-    """The share of the roof that binds; one above the compute roof is refused."""
+    """The share of the limiting roof; a share above the compute roof is refused."""
     found = row.roof or RoofShare(reason=UNMEASURED)
     if found.reason == UNMEASURED:
         return Cell("n/a", (UNMEASURED,), kinds=_kinds([UNMEASURED]))
@@ -182,7 +182,7 @@ def _plain(value: float | str) -> str:
 
 
 def figure(row: CaseResult, name: str, metric: Metric) -> Cell:
-    """A figure of the compiler; with the temporaries also what it warns of."""
+    """A figure of the compiler; temporaries also have its warnings."""
     if row.static is None:
         return Cell(ABSENT)
     value = getattr(row.static, name)
@@ -198,7 +198,7 @@ flops = partial(figure, name="flops", metric=FLOPS)
 
 
 def operations(row: CaseResult) -> Cell:
-    """The counts of instructions by CLASSES in the optimised module, each loop body once."""
+    """Instruction counts by CLASSES in the optimised module, with each loop body counted once."""
     if row.static is None or not row.static.opcodes:
         return Cell(ABSENT, sentences(row.static.unavailable.get("program")) if row.static else ())
     counts = row.static.opcodes
@@ -206,7 +206,7 @@ def operations(row: CaseResult) -> Cell:
 
 
 def ratio(row: CaseResult, name: str, of: str) -> Cell:
-    """The ratio `name` of a comparison, which is of the figure `of`."""
+    """The ratio `name` of a comparison, computed from the figure `of`."""
     if row.compared is None or row.compared.baseline is None:
         return Cell("")
     value = getattr(row.compared, name)
@@ -229,8 +229,9 @@ def status(row: CaseResult) -> Cell:
     if record.status == "incorrect":
         text, style = ("incorrect (expected)", "dim") if record.expected else ("INCORRECT", "bold red")
     elif record.unexpected:
-        text, style = "NOT INCORRECT", "bold red"
-        some = "" if record.reason else "registered as incorrect, yet it meets its contract"
+        text, style = "UNEXPECTED PASS" if record.expected else "UNEXPECTED CHECK", "bold red"
+        odd = "marked as incorrect but passes its contract" if record.expected else "see the table of checks"
+        some = "" if record.reason else odd
     else:
         text, style = record.status, _STYLES.get(record.status, "dim")
     crash_file = next((other.crash_file for other in row.records if other.crash_file), "")

@@ -1,4 +1,4 @@
-"""The outcomes of checks as tables: per family a row per check, with the objection that it answers."""
+"""Tables of check results: per family a row per check, with the objection that it answers."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from harness.report.tables.listing import plain_table
 
 
 def print_checks(console: Console, records: Sequence[Record]) -> None:
-    """Print a table per family; nothing where no check ran."""
+    """Print a table per family; nothing if no check ran."""
     ran = [(record, checked) for record in records for checked in record.checks]
     for family, of_family in grouped(ran, lambda pair: pair[0].family).items():
         console.print(Text(f"checks of {family}", style="bold"))
-        table = plain_table("check", "holds", "answers", "")
+        table = plain_table("check", "passed", "objection it answers", "")
         for name, cases in grouped(of_family, lambda pair: pair[1].check).items():
             table.add_row(name.split("/", 1)[1], *_cells(cases))
         console.print(table)
@@ -26,16 +26,16 @@ def print_checks(console: Console, records: Sequence[Record]) -> None:
 
 
 def _cells(cases: Sequence[tuple[Record, Checked]]) -> tuple[Text, Text, Text]:
-    """How many cases of a check hold, the objection that it answers, and the first that do not."""
+    """The number of cases that pass a check, the objection that it answers, and the first that fail."""
     by_outcome = grouped(cases, lambda case: _outcome(case[1]))
     failed, expected, sizes = (by_outcome.get(name, []) for name in ("failed", "expected", "property"))
     decided = len(cases) - len(sizes)
-    holds = Text(f"{len(by_outcome.get('held', []))} of {decided}" if decided else "property")
+    passed = Text(f"{len(by_outcome.get('passed', []))} of {decided}" if decided else "property")
     if expected:
-        holds.append(f", {len(expected)} expected to fail")
-    holds.stylize("red" if failed else "green" if decided else "")
+        passed.append(f", {len(expected)} failed as expected")
+    passed.stylize("red" if failed else "green" if decided else "")
     sentences = [_sentence(record, checked) for record, checked in failed or expected or sizes]
-    return holds, Text(cases[0][1].objection), Text("; ".join(first_few(sentences, most=2)))
+    return passed, Text(cases[0][1].objection), Text("; ".join(first_few(sentences, most=2)))
 
 
 def _sentence(record: Record, checked: Checked) -> str:
@@ -48,4 +48,4 @@ def _outcome(checked: Checked) -> str:
         return "property"
     if checked.unexpected:
         return "failed"
-    return "expected" if checked.expected else "held"
+    return "expected" if checked.expected else "passed"

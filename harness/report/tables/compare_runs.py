@@ -1,4 +1,4 @@
-"""Comparisons as tables: two runs or implementations, one implementation on machines."""
+"""Tables of comparisons: two runs, two implementations, or one implementation on several machines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -21,7 +21,7 @@ from harness.report.tables.table_data import CASE, Column, TableData
 
 
 def sides_tables(changes: Sequence[Change], of: str, to: str) -> list[TableData]:
-    """`changes` grouped by panel, the sides called `of` and `to`."""
+    """A table of `changes` per panel; `of` and `to` are the names of the sides."""
     columns = (
         *CASE,
         Column(to, right=False, rank=1),
@@ -67,9 +67,9 @@ POINT = (Column("panel", right=False), Column("seq"), Column("implementation", r
 
 
 def answer_of(panel: Sequence[MachineSpeedups]) -> MachineSpeedups:
-    """The comparison that represents a panel: the fastest at the longest length that most machines have.
+    """The comparison that represents a panel: the fastest at the longest length with the most machines.
 
-    As in the answer of a single run, one that is faster and is equivalent to the baseline comes first.
+    A faster implementation that is equivalent to the baseline comes first, as for a single run.
     """
     most = max(len(one.machines) for one in panel)
     candidates = [one for one in panel if len(one.machines) == most]
@@ -83,20 +83,20 @@ def answer_of(panel: Sequence[MachineSpeedups]) -> MachineSpeedups:
 
 
 def by_panel(found: Iterable[MachineSpeedups]) -> dict[tuple[str, str], list[MachineSpeedups]]:
-    """The comparisons by suite and panel, in their order."""
+    """The comparisons grouped by suite and panel."""
     return grouped(found, lambda one: (one.suite, one.compared.panel))
 
 
 def sentence(one: MachineSpeedups) -> str:
-    """`sparse against dense at 8Ki: faster on 3 of 4 machines, about the same on 1; 1.00× to 2.60×`."""
+    """`sparse compared with dense at 8Ki: faster on 3 of 4 machines, undecided on 1; 1.00× to 2.60×`."""
     compared = one.compared
-    sides = f"{short_label(compared.implementation)} against {short_label(compared.baseline or '')}"
+    sides = f"{short_label(compared.implementation)} compared with {short_label(compared.baseline or '')}"
     aside = " (not mathematically equivalent)" if compared.other_semantics else ""
     return f"{sides}{aside} at {format_count(compared.seq)}: {describe_verdicts(one)}"
 
 
 def describe_verdicts(one: MachineSpeedups) -> str:
-    """On how many machines each verdict holds, and the lowest and highest speedup."""
+    """The number of machines with each verdict, and the lowest and highest speedup."""
     if len(one.machines) == 1:
         (machine,) = one.machines
         return f"on one machine only, {machine_name(machine)}: {_ratio(machine)}, {machine.verdict}"
@@ -116,13 +116,13 @@ def machine_name(machine: MachineSpeedup) -> str:
 
 
 def _ratio(machine: MachineSpeedup) -> str:
-    """`1.4× [1.3, 1.5]`, or why there is no number."""
+    """`1.4× [1.3, 1.5]`, or why there is no value."""
     value, low, high, *_ = machine.speedup
     return machine.speedup.reason or NO_INTERVAL if value is None else fmt.speedup(value, low, high)
 
 
 def print_machine_speedups(console: Console, found: Sequence[MachineSpeedups]) -> None:
-    """Print per panel the answer in a sentence, then every machine's speedup at every point."""
+    """Print a sentence per panel, then every machine's speedup at every point."""
     for panel in by_panel(found).values():
         console.print(Text(sentence(answer_of(panel)), style="bold"), soft_wrap=True)
     machines = {machine.fingerprint: machine for one in found for machine in one.machines}
@@ -143,11 +143,13 @@ def _machines_table(found: Sequence[MachineSpeedups], fingerprints: Iterable[str
             found, lambda one: (one.suite, one.compared.panel, one.compared.seq)
         ).items()
     ]
-    return TableData.of_sections("speedup over the baseline by machine, 95 %", columns, sections)
+    return TableData.of_sections(
+        "speedup over the baseline by machine, with 95 % intervals", columns, sections
+    )
 
 
 def _machine_cells(one: MachineSpeedups, fingerprints: Iterable[str]) -> Iterator[Cell]:
-    """The speedup on each machine, with why it does not count, or has no interval, and its notes."""
+    """The speedup on each machine; its notes say why it does not count or has no interval."""
     known = {machine.fingerprint: machine for machine in one.machines}
     for fingerprint in fingerprints:
         machine = known.get(fingerprint)
@@ -159,13 +161,15 @@ def _machine_cells(one: MachineSpeedups, fingerprints: Iterable[str]) -> Iterato
 
 
 def _legend(machines: Sequence[MachineSpeedup]) -> Iterator[str]:
-    """Every machine once, with the facts and values in which it differs from the first."""
+    """Every machine, with the facts in which it differs from the first one."""
     for machine in machines:
-        unlike = list(fingerprint_differences(machines[0].facts, machine.facts))
-        facts = ", ".join(f"{name} {_short(value)}, not {_short(first)}" for name, first, value in unlike)
+        differences = fingerprint_differences(machines[0].facts, machine.facts)
+        facts = ", ".join(
+            f"{name} {_short(value)}, not {_short(first)}" for name, first, value in differences
+        )
         yield machine_name(machine) + (f": {facts}" if facts else "")
 
 
 def _short(value: object) -> str:
-    """A fact's value; of a list, such as a processor's features, its length."""
+    """A fact's value; for a list, such as a processor's features, only its length."""
     return f"({len(value)})" if isinstance(value, list) else str(value)

@@ -1,6 +1,6 @@
-"""The kernels of a suite on each target: what each takes of the device, and what that leaves.
+"""The kernels of a suite on each target, and the resources that they use.
 
-On a GPU registers, spills, shared memory and occupancy; on a TPU VMEM, the grid, and unaligned blocks.
+On a GPU: registers, spills, shared memory and occupancy. On a TPU: VMEM, grid, and unaligned blocks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,46 +25,48 @@ from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.suite import heading
 from harness.report.tables.table_data import CASE, Column, TableData
 
-UNALIGNED = "unaligned: blocks of no whole tiles of their dtype, which VMEM is filled up to."
-FAR = 2.0  # an estimate this many times the family's formula, or the formula the estimate
+UNALIGNED = "unaligned: blocks that are not whole tiles of their dtype; VMEM pads them."
+FAR = 2.0  # a note if the author's estimate and the family's formula differ by more than this factor
 COLUMNS = (
     Column("kernel", right=False, rank=2, folds=True),
     Column("grid", rank=9),
     Column("warps", rank=6),
-    Column("registers", caption="registers: a thread's; 255 at most."),
-    Column("spilled", caption="spilled: local memory a thread, in its machine code."),
-    Column("shared", rank=3, caption="shared: memory a block, without the 1 KiB that the system takes."),
+    Column("registers", caption="registers: per thread, at most 255."),
+    Column("spilled", caption="spilled: local memory per thread, from the machine code."),
+    Column("shared", rank=3, caption="shared: memory per block, without the 1 KiB that the system reserves."),
     Column("tensor", rank=8),
-    Column("blocks/SM", caption="blocks/SM: blocks that one multiprocessor holds, and what allows no more."),
+    Column("blocks/SM", caption="blocks/SM: resident blocks per multiprocessor; limit: what prevents more."),
     Column("limit", right=False),
     Column(
-        "waves", rank=4, caption="waves: how often the grid fills all multiprocessors; idle: of the last."
+        "waves",
+        rank=4,
+        caption="waves: how often the grid fills the GPU; idle: idle share of the last wave.",
     ),
     Column("idle", rank=7),
     Column(
         "matrix",
         rank=5,
-        caption="matrix: matrix instructions by path (wgmma: HGMMA; mma: HMMA and its like), each loop body "
-        "once; general: products without any.",
+        caption="matrix: matrix instructions by path (wgmma: HGMMA; mma: HMMA and similar), each loop body "
+        "once; general: products without matrix instructions.",
     ),
 )
 TPU_COLUMNS = (
     Column("kernel", right=False, rank=4, folds=True),
     Column("grid", rank=5),
-    Column("steps", rank=1, caption="steps: of the grid, one after the other on a core."),
-    Column("VMEM", caption="VMEM: blocks with their second buffers, and scratch; of: what a kernel gets."),
-    Column("of"),
+    Column("steps", rank=1, caption="steps: grid steps, one after the other on a core."),
+    Column("VMEM", caption="VMEM: blocks with their second buffers, and scratch; limit: of a kernel."),
+    Column("limit"),
     Column("scratch", rank=3),
     Column("semaphores", rank=6),
     Column("unaligned", right=False, rank=2, folds=True, caption=UNALIGNED),
-    Column("author's FLOPs", rank=7, caption="author's FLOPs: the kernel's own cost_estimate."),
+    Column("author's FLOPs", rank=7, caption="author's FLOPs: the kernel's cost_estimate."),
 )
 
 
 def kernels_table(panel: SuiteResults, *targets: str) -> TableData:
-    """A row per kernel and configuration that a call launches.
+    """A row per kernel and configuration that a call launches, without rows if no code was read.
 
-    It is of the first target, and named after all: the others have the same. No row where no code was read.
+    The rows are those of the first target. The title names all targets, which have the same rows.
     """
     by_length = grouped(_figures(panel, targets[0]), lambda case: format_count(case[0].seq))
     on_tpu = any(static.tpu_kernels for cases in by_length.values() for _, static in cases)
@@ -79,19 +81,19 @@ def kernels_table(panel: SuiteResults, *targets: str) -> TableData:
 
 
 def _rows(record: Record, static: Static) -> Iterator[list[Cell | str]]:
-    """The rows of a case, the first of which names it."""
+    """The rows of a case; only the first one has its name."""
     rows = [*map(_cells, static.kernels), *map(_tpu_cells, static.tpu_kernels)]
     for place, row in enumerate(rows):
         yield ["" if place else short_label(record.as_case.label), *row]
 
 
 def configurations_table(title: str, kernels: Sequence[KernelFigures]) -> TableData:
-    """A row per configuration of one kernel, or of several that belong to no case."""
+    """A row per configuration of one or several kernels outside of a case."""
     return TableData.of_sections(title, COLUMNS, [((), map(_cells, kernels))])
 
 
 def kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
-    """The answer before the table: what the neediest kernel takes, and what does not run or is far off."""
+    """The lines before the table: the most demanding kernel, warnings, and kernels that cannot run."""
     cases, target = list(_figures(panel, targets[0])), ", ".join(targets)
     kernels = [(_owner(record), kernel) for record, static in cases for kernel in static.kernels]
     tpu_kernels = [(_owner(record), kernel) for record, static in cases for kernel in static.tpu_kernels]
@@ -104,7 +106,7 @@ def kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
 
 
 def warning_lines(panel: SuiteResults, *targets: str) -> list[str]:
-    """What the plan warns of at the longest length of each implementation."""
+    """The kernel warnings at the longest length of each implementation."""
     longest = {record.as_case.label: (record, static) for record, static in _figures(panel, targets[0])}
     return [
         f"{', '.join(targets)}: {sentence}."
@@ -114,11 +116,11 @@ def warning_lines(panel: SuiteResults, *targets: str) -> list[str]:
 
 
 def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> list[str]:
-    """The sentences about kernels, given as (case, kernel); none where there is no kernel."""
+    """The sentences about kernels, given as (case, kernel); empty without a kernel."""
     if not kernels:
         return []
     owner, kernel = max(kernels, key=lambda pair: by_need(pair[1]))
-    place = f", most at {_spills(kernel)[0][0]}" if kernel.spilled_at else ""
+    place = f"; most spills are at {_spills(kernel)[0][0]}" if kernel.spilled_at else ""
     none = "" if kernel.spilled_bytes else "no kernel spills; "
     refused = dict.fromkeys((kernel.label, kernel.refused) for _, kernel in kernels if kernel.refused)
     return [
@@ -128,7 +130,7 @@ def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> l
 
 
 def _tpu_answer_lines(target: str, kernels: Sequence[tuple[str, TpuKernelFigures]]) -> list[str]:
-    """The kernels that do not fit, and the fullest of those that do."""
+    """The kernels that do not fit, and the one with the highest share of VMEM among the others."""
     refused = [
         f"{target}: {kernel.label}{owner} {kernel.refused}." for owner, kernel in kernels if kernel.refused
     ]
@@ -142,7 +144,7 @@ def _tpu_answer_lines(target: str, kernels: Sequence[tuple[str, TpuKernelFigures
 
 
 def _far_estimates(record: Record, static: Static) -> Iterator[str]:
-    """A sentence where the authors' FLOPs of a case are twice the family's, or half of them."""
+    """A sentence if the author's FLOPs of a case differ from the family's formula by a factor of FAR."""
     estimates = [kernel.calls * (kernel.author_flops or 0) for kernel in static.tpu_kernels]
     formula = record.cost.flops
     if not estimates or not all(estimates) or not formula or record.mode != COUNTED_MODE:
@@ -150,17 +152,17 @@ def _far_estimates(record: Record, static: Static) -> Iterator[str]:
     ratio = sum(estimates) / formula
     if not 1 / FAR < ratio < FAR:
         yield (
-            f"by its author {short_label(record.as_case.label)} at {format_count(record.seq)} "
-            f"computes {format_big(sum(estimates))} FLOPs, {format_ratio(ratio)} the family's formula."
+            f"the author's estimate for {short_label(record.as_case.label)} at {format_count(record.seq)} "
+            f"is {format_big(sum(estimates))} FLOPs, {format_ratio(ratio)} the family's formula."
         )
 
 
 def kernel_page(record: Record, target: str) -> list[str]:
-    """All about the kernels of one case on one target, a paragraph each."""
+    """The details of the kernels of one case on one target, a paragraph each."""
     figures = record.static.get(target)
     if figures is None or not figures.all_kernels:
         why = figures.unavailable.get("program") if figures is not None else record.reason
-        none = f"{record.case} launches no kernel whose machine code is read for {target}"
+        none = f"{record.case} launches no kernel with known machine code for {target}"
         return [f"{none}: {why}" if why else none]
     lines = [
         line for kernel in figures.kernels for line in kernel_paragraph(kernel, target, str(record.case))
@@ -169,16 +171,16 @@ def kernel_page(record: Record, target: str) -> list[str]:
 
 
 def kernel_paragraph(kernel: KernelFigures, target: str, case: str = "") -> list[str]:
-    """All about one kernel on a target, as a call of a case launches it."""
+    """The details of one kernel on a target, as a call of a case launches it."""
     classes = ", ".join(f"{count} {name}" for name, count in kernel.instructions.items())
     columns = kernel.tensor_memory_columns
     tensor = "" if columns == 0 else f", {columns or 'some'} columns of tensor memory"
     shared, instructions = format_bytes(kernel.shared_bytes), sum(kernel.instructions.values())
-    launches = f"{kernel.launches}× in a call of {case}, " if case else ""
+    launches = f"{kernel.launches}× per call of {case}, " if case else ""
     return [
         f"{kernel.label} ({kernel.source}), {launches}on {target}",
         f"  {_resources_text(kernel)}",
-        f"  grid {_sizes(kernel.grid)} of {kernel.warps} warps{tensor}; {shared} shared a block",
+        f"  grid {_sizes(kernel.grid)}; per block {kernel.warps} warps, {shared} shared memory{tensor}",
         f"  {_waves_text(kernel)}",
         f"  {instructions} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
         *(f"  {sentence}" for sentence in warning_sentences([kernel], target)),
@@ -213,7 +215,7 @@ def _cell(kernel: KernelFigures, name: str) -> Cell:
 
 
 def _matrix_text(kernel: KernelFigures) -> str:
-    """`24 wgmma`, `96 mma`, `general`; their sum where the record does not know their paths."""
+    """`24 wgmma`, `96 mma`, `general`; only the sum if the record does not have the paths."""
     if (paths := kernel.matrix_paths) is None:
         return str(kernel.instructions[ALL_PATHS])
     none = "general" if kernel.products else "0"
@@ -221,11 +223,11 @@ def _matrix_text(kernel: KernelFigures) -> str:
 
 
 def _resources_text(kernel: KernelFigures) -> str:
-    """`takes 255 registers a thread, spills 1 080 B and leaves one block an SM: registers`."""
+    """`uses 255 registers and spills 1.05 KiB per thread, 1 block per SM (limit: registers)`."""
     spilled = kernel.spilled_bytes
-    spills = f"spills {format_bytes(spilled)} a thread" if spilled else "spills nothing"
+    spills = f" and spills {format_bytes(spilled)} per thread" if spilled else " per thread, no spills"
     blocks = "1 block" if kernel.blocks_per_sm == 1 else f"{kernel.blocks_per_sm} blocks"
-    return f"takes {kernel.registers} registers a thread, {spills}, {blocks} an SM: {kernel.limiter}"
+    return f"uses {kernel.registers} registers{spills}, {blocks} per SM (limit: {kernel.limiter})"
 
 
 def _waves_text(kernel: KernelFigures) -> str:
@@ -242,19 +244,19 @@ def _tpu_paragraph(kernel: TpuKernelFigures, target: str, record: Record) -> lis
     author = "no estimate" if kernel.author_flops is None else f"{format_big(kernel.author_flops)} FLOPs"
     formula = format_big(record.cost.flops) if record.cost.flops is not None else "none"
     return [
-        f"{kernel.label} ({kernel.source}), {kernel.calls}× in a call of {record.case}, on {target}",
+        f"{kernel.label} ({kernel.source}), {kernel.calls}× per call of {record.case}, on {target}",
         f"  {kernel.refused or _vmem_text(kernel)}",
         f"  grid {_sizes(kernel.grid)}, {_steps(kernel)} steps",
-        f"  {short_bytes(kernel.scratch_bytes)} of scratch, {kernel.semaphores} semaphores",
+        f"  {short_bytes(kernel.scratch_bytes)} scratch, {kernel.semaphores} semaphores",
         *(f"  {_block(block)}" for block in kernel.blocks),
-        f"  its author's cost_estimate: {author}; the family's formula, forward: {formula}",
+        f"  author's cost_estimate: {author}; family's formula (forward): {formula}",
         f"  {kernel.program}",
         "",
     ]
 
 
 def _figures(panel: SuiteResults, target: str) -> Iterator[tuple[Record, Static]]:
-    """The figures of each case that has kernels on a target, shortest first."""
+    """The figures of each case with kernels on a target, shortest length first."""
     for records in panel.by_case.values():
         figures = static_of(records, target)
         if figures is not None and figures.all_kernels:
@@ -262,7 +264,7 @@ def _figures(panel: SuiteResults, target: str) -> Iterator[tuple[Record, Static]
 
 
 def _owner(record: Record) -> str:
-    """` of triton_flash at 64Ki`: the case that a kernel belongs to, for behind its name."""
+    """` of triton_flash at 64Ki`: the case of a kernel, to append to its name."""
     return f" of {short_label(record.as_case.label)} at {format_count(record.seq)}"
 
 
@@ -283,11 +285,11 @@ def _tpu_cells(kernel: TpuKernelFigures) -> list[Cell | str]:
 
 def _vmem_text(kernel: TpuKernelFigures) -> str:
     used, limit = short_bytes(kernel.vmem_bytes), short_bytes(kernel.vmem_limit_bytes)
-    return f"takes {used} of the {limit} of VMEM that it gets, in {_steps(kernel)} steps"
+    return f"uses {used} of VMEM (limit: {limit}), in {_steps(kernel)} steps"
 
 
 def _block(block: OperandBlock) -> str:
-    """`k_ref: bf16 blocks of 128×128 from 8×64Ki×128 in vmem`, and whether they are whole tiles."""
+    """`k_ref: bf16 blocks of 128×128 from 8×64Ki×128 in vmem`, and a note if they are not whole tiles."""
     where = f"{block.operand}: {block.dtype} blocks of {_sizes(block.block)} from {_sizes(block.array)}"
     off = f", not whole tiles of {_sizes(block.tile)}" if block.is_padded else ""
     return f"{where} in {block.memory}{off}"

@@ -1,4 +1,4 @@
-"""Tables of what exists (`list`), would run (`--dry-run`), is stored (`runs`) or wrong (`doctor`)."""
+"""Tables of implementations (`list`), planned cases (`--dry-run`), stored runs (`runs`) and `doctor`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from harness.store.run_summary import RunSummary
 
 HASH_DIGITS = 7
-RUNS_CAPTION = (
-    "started: UTC; +: files differed from the commit; machine: with the first digits of its fingerprint"
-)
+RUNS_CAPTION = "started: UTC; +: uncommitted changes; machine: name and prefix of its fingerprint"
 
 
 def families_table(catalog: Catalog) -> Group:
-    """Per family its question and workload, then its implementations."""
+    """Each family's question and workload, then its implementations."""
     parts: list[Text | Table] = []
     for family in catalog.families.values():
         heading = Text(family.name, style="bold")
@@ -39,13 +37,13 @@ def families_table(catalog: Catalog) -> Group:
             parts.append(Text(f"checks: {', '.join(family.checks)}", style="dim"))
         parts += [implementations_table(catalog.of_family(family.name)), Text("")]
     if not parts:
-        parts.append(Text("No family is registered; --plugin names a file that brings one."))
+        parts.append(Text("No family is registered. Load one with --plugin FILE."))
     return Group(*parts)
 
 
 def implementations_table(infos: Sequence[ImplementationInfo], *, one_line: bool = False) -> Table:
-    """Options with their defaults, framework, semantics, and the description, cut to `one_line` or whole."""
-    table = plain_table("implementation", "framework", "semantics", "what it is")
+    """Options with defaults, framework, semantics, and the description, cut to one line with `one_line`."""
+    table = plain_table("implementation", "framework", "semantics", "description")
     for info in infos:
         options = ",".join(_field(option) for option in info.options)
         name = Text(f"{info.name}[{options}]" if options else info.name)
@@ -59,12 +57,12 @@ def implementations_table(infos: Sequence[ImplementationInfo], *, one_line: bool
 
 
 def _field(field: Field) -> str:
-    """`seq`, `topk=2048`, `dtype=f32`: a default stands behind the name."""
+    """`seq`, `topk=2048`, `dtype=f32`: the name, with its default if it has one."""
     return field.name if field.required else f"{field.name}={canonical(field.default)}"
 
 
 def known_targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
-    """The targets of `static --target` beside the host; `missing` says by kind what is not installed."""
+    """The targets of `static --target` besides the host; `missing` says by kind what is not installed."""
     numbers = ("memory", "bandwidth", "peak")
     table = plain_table("target", "device", *numbers, right=numbers)
     for target in targets:
@@ -72,14 +70,14 @@ def known_targets_table(targets: Sequence[Accelerator], missing: Mapping[str, st
         bandwidth = f"{target.bandwidth_bytes_s / 1e12:.3g} TB/s"
         table.add_row(target.name, target.chip, format_bytes(target.memory_bytes), bandwidth, peak)
     heading = Text("targets", style="bold")
-    heading.append(": host, and these, of one device each; a TPU's topology may follow, as in tpu:v5p:4x4x8")
+    heading.append(": host, or one device of a type below. Add a TPU topology like this: tpu:v5p:4x4x8")
     return Group(heading, table, *(Text(why) for why in missing.values()))
 
 
 def dry_run_table(suites: Sequence[Any], total: int, budget_s: float) -> Group:
-    """A line per suite of a dry run: its axes, its cases, and what their budgets of sampling add up to.
+    """A line per suite of a dry run: its axes, its cases, and the sum of their sampling budgets.
 
-    `total` and `budget_s` are of all suites together, in which a shared case is counted once.
+    `total` and `budget_s` are those of all suites together, with shared cases counted once.
     """
     numbers = ("cases", "impossible", "sampling budget")
     table = plain_table("suite", "axes", "baseline", *numbers, right=numbers)
@@ -95,14 +93,14 @@ def dry_run_table(suites: Sequence[Any], total: int, budget_s: float) -> Group:
         reasons.update(suite.impossible.values())
     lines = [f"{count} impossible: {reason}" for reason, count in reasons.items()]
     lines.append(
-        f"{total} case{'s' if total != 1 else ''} would run; their budgets of sampling add up to "
-        f"{duration(budget_s)}. Compiling and verifying come on top; what is precise sooner stops sooner."
+        f"{total} case{'s' if total != 1 else ''} would run. Their sampling budgets add up to "
+        f"{duration(budget_s)}, without compiling and checking; sampling stops early if it is precise enough."
     )
     return Group(table, Text(""), *map(Text, lines))
 
 
 def plain_table(*titles: str, right: Collection[str] = ()) -> Table:
-    """An empty table; the columns named in `right` hold numbers, and are aligned to the right."""
+    """An empty table; the columns named in `right` have numbers and are aligned to the right."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for title in titles:
         number = title in right
@@ -111,7 +109,7 @@ def plain_table(*titles: str, right: Collection[str] = ()) -> Table:
 
 
 def findings_table(findings: Sequence[Any]) -> Group:
-    """The findings of `doctor`: a line each, and remedies below."""
+    """The findings of `doctor`, a line each, with the remedies below."""
     table = plain_table("", "", "")
     styles = {"ok": "green", "optional": "dim", "problem": "yellow"}
     for finding in findings:
@@ -121,7 +119,7 @@ def findings_table(findings: Sequence[Any]) -> Group:
 
 
 def origin(run: RunSummary) -> tuple[str, str, str]:
-    """(`2026-11-22 17:03`, `31dd830+`, `AMD EPYC dd2e43a`): when, of which code, on which machine."""
+    """(`2026-11-22 17:03`, `31dd830+`, `AMD EPYC dd2e43a`): start, commit, machine."""
     digits = str(run.fingerprint).removeprefix("sha256:")[:HASH_DIGITS]
     return (
         minute(run.started) if run.started else ABSENT,
@@ -131,12 +129,12 @@ def origin(run: RunSummary) -> tuple[str, str, str]:
 
 
 def runs_table(runs: Sequence[RunSummary]) -> Group:
-    """A line per run, as they come; below them what could not be read."""
+    """A line per run in the given order, with problems in reading below."""
     from harness.store.run_summary import FINISHED
 
     if not runs:
-        return Group(Text("No run is stored; seqsweep run makes one."))
-    table = plain_table("run", "started", "commit", "machine", "cases", "what became of them", "suites", "")
+        return Group(Text("No run is stored. Start one with: seqsweep run"))
+    table = plain_table("run", "started", "commit", "machine", "cases", "results", "suites", "")
     for run in runs:
         cases = str(run.cases) if run.cases == run.planned else f"{run.cases} of {run.planned}"
         statuses = ", ".join(f"{count} {status}" for status, count in run.statuses.items())
@@ -154,9 +152,10 @@ def family_page(
     *,
     contracts: bool = False,
 ) -> Group:
-    """A section each. `semantics` are as :mod:`harness.catalog.family_questions` has them.
+    """A family's page, with a section for fields, semantics, implementations, options and checks.
 
-    `reason` says why there are none. With `contracts` also their contracts and inputs, and whole sentences.
+    `semantics` come from :mod:`harness.catalog.family_questions`; `reason` says why there are none.
+    `contracts` adds contracts and inputs, and shows whole descriptions.
     """
     options = [(f"{info.name} {o.name}", o) for info in implementations for o in info.options]
     details = [Text(reason), Text("")] if reason else []
@@ -166,24 +165,24 @@ def family_page(
         Text(f"{family.name}: {family.question}", style="bold"),
         Text(f"modes: {', '.join(family.modes)}; declared in {family.file}\n", style="dim"),
         _fields_section("workload field", [(field.name, field) for field in family.fields]),
-        _section(("semantics", "what it means"), [(s["name"], s["sentence"]) for s in semantics]),
+        _section(("semantics", "meaning"), [(s["name"], s["sentence"]) for s in semantics]),
         *details,
         implementations_table(implementations, one_line=not contracts),
         Text(""),
         _fields_section("option", options),
-        _section(("check", "objection that it answers"), family.checks.items()),
+        _section(("check", "objection it answers"), family.checks.items()),
     )
 
 
 def _contracts_section(semantics: Sequence[Mapping[str, Any]]) -> tuple[Group, Text]:
-    """The contracts of results and gradients by semantics with the result's layout, and the inputs."""
-    held = [(s["name"], s["contract"], s["gradient"] or "no backward", s["layout"]) for s in semantics]
-    table = _section(("semantics", "contract", "gradient's", "result's axes"), held)
+    """The contracts of results and gradients by semantics, the result's layout, and the inputs."""
+    rows = [(s["name"], s["contract"], s["gradient"] or "no backward", s["layout"]) for s in semantics]
+    table = _section(("semantics", "contract", "gradient contract", "result axes"), rows)
     return table, Text("\n".join(_array_lines(semantics)))
 
 
 def _section(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
-    """A table and a blank line; nothing at all without rows."""
+    """A table and a blank line; empty without rows."""
     table = plain_table(*titles)
     for row in rows:
         table.add_row(*map(Text, row))
@@ -195,7 +194,7 @@ def _fields_section(title: str, fields: Iterable[tuple[str, Field]]) -> Group:
         (
             name,
             field.kind,
-            "must be given" if field.required else canonical(field.default),
+            "required" if field.required else canonical(field.default),
             _domain(field),
         )
         for name, field in fields
@@ -204,7 +203,7 @@ def _fields_section(title: str, fields: Iterable[tuple[str, Field]]) -> Group:
 
 
 def _domain(field: Field) -> str:
-    """The values that a field may have, in words."""
+    """The allowed values of a field, in words."""
     usual = {
         "int": f"≥ {field.minimum}",
         "float": "any finite number",
@@ -217,7 +216,7 @@ def _domain(field: Field) -> str:
 
 
 def _array_lines(semantics: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The inputs at each point, with the semantics that are defined there."""
+    """The inputs at each point, with the semantics defined there."""
     defined: dict[str, list[str]] = {}
     for entry in semantics:
         if entry["point"] is None:

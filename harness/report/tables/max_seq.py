@@ -1,6 +1,6 @@
-"""The largest length that fits a target, by compiling ever closer lengths.
+"""The longest length that fits a target, found by compiling lengths that close in on it.
 
-Of a model's calls it is the longest context that fits a device, by what compilers plan for a step.
+For a model's calls this is the longest context that fits a device by the planned memory.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,22 +15,22 @@ from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.table_data import Column, TableData
 
 CAPTION = (
-    "A model's lengths are tokens of its context. Planned is one call: arguments, outputs and temporaries; "
-    "neither weights nor other layers' caches are counted. all: every position that the model has; ≥: the "
-    "longest that was compiled fits."
+    "A model's lengths are tokens of its context. Only the planned memory of one call counts (arguments, "
+    "outputs, temporaries), without weights and other layers' caches. all: every position of the model "
+    "fits; ≥: the longest length that was compiled fits."
 )
 
 
 class LongestFit(NamedTuple):
-    """The longest length of one implementation on a target (`--max-seq`); in tokens of a model's context."""
+    """The longest length of one implementation on a target (`--max-seq`), for a model in context tokens."""
 
     suite: SuiteResults
     model: StepModel | None
     implementation: str
     panel: str
     target: str
-    length: int | None  # None where no length fits, or none is known
-    beyond: int | None  # the shortest that was found not to fit
+    length: int | None  # None if no length fits, or none is known
+    beyond: int | None  # the shortest length found not to fit
     reason: str | None
 
     @property
@@ -39,18 +39,18 @@ class LongestFit(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """The length, within the positions that the model has."""
+        """The length, limited to the model's positions."""
         length, positions = self.length or 0, self.model.longest if self.model else None
         return min(length, positions or length)
 
     @property
     def whole(self) -> bool:
-        """Whether every context that the model has positions for fits."""
+        """Whether the model's full context fits."""
         return bool(self.model and self.reach and self.reach == self.model.longest)
 
     @property
     def cell(self) -> Cell:
-        """`26Ki, not 28Ki`; `≥ 1Mi` where every length tried fits, `< 1Ki` where none does."""
+        """`26Ki, not 28Ki`; `≥ 1Mi` if every compiled length fits, `< 1Ki` if none does."""
         if self.whole:
             return Cell(f"all {format_count(self.reach)}")
         why = sentences(self.reason)
@@ -62,7 +62,7 @@ class LongestFit(NamedTuple):
 
 
 def fits_of(suites: Sequence[SuiteResults], info: Mapping[str, Any]) -> list[LongestFit]:
-    """The lengths that run.json says were found by compiling the suites' implementations."""
+    """The longest lengths of the suites' implementations, as run.json has them."""
     return [fit for suite in suites for fit in _fits(suite, info.get("largest") or ())]
 
 
@@ -91,7 +91,7 @@ def longest_table(fits: Sequence[LongestFit]) -> TableData:
         cells = (at.get(target, Cell("")) for target in targets)
         rows.append((Cell(of), name, *((Cell(panel),) if several else ()), *cells))
     return TableData(
-        title="longest that fits",
+        title="longest length that fits",
         columns=(
             Column("", right=False, folds=True),
             Column("implementation", right=False, folds=True),
@@ -104,7 +104,7 @@ def longest_table(fits: Sequence[LongestFit]) -> TableData:
 
 
 def longest_lines(fits: Sequence[LongestFit]) -> list[str]:
-    """Per target the longest lengths whose plans fit; per model the longest context, and what limits it."""
+    """Per target the longest lengths that fit; per model the longest context, and what limits it."""
     of_suites = [fit for fit in fits if not fit.model]
     of_models = [fit for fit in fits if fit.model]
     return [
@@ -117,30 +117,30 @@ def longest_lines(fits: Sequence[LongestFit]) -> list[str]:
 
 
 def _suite_lines(fits: Sequence[LongestFit]) -> Iterator[str]:
-    """`mask on host: the longest length whose plan fits: flex: ≥ 8Ki; dense, plain: 2Ki, not 3Ki.`"""
+    """`mask on host, longest length that fits: flex: ≥ 8Ki; dense, plain: 2Ki, not 3Ki.`"""
     for (panel, target), own in grouped(fits, lambda fit: (fit.panel, fit.target)).items():
         known = sorted((fit for fit in own if fit.length), key=lambda fit: -fit.reach)
         names = collected((fit.cell.text, short_label(fit.implementation)) for fit in known)
         lengths = "; ".join(f"{', '.join(of)}: {length}" for length, of in names.items())
         if lengths:
             of = panel if len({fit.panel for fit in fits}) > 1 else own[0].of
-            yield f"{of} on {target}: the longest length whose plan fits: {lengths}."
+            yield f"{of} on {target}, longest length that fits: {lengths}."
 
 
 def _context_sentences(fits: Sequence[LongestFit]) -> list[str]:
-    """The longest context with the best of every family, and which family limits it."""
+    """The longest context with the best implementation of each family, and the family that limits it."""
     best = [
         max(own, key=lambda fit: fit.reach) for own in grouped(fits, lambda fit: fit.suite.family).values()
     ]
     known = [fit for fit in best if fit.length is not None]
-    unknown = [f"of {fit.suite.family} none is known" for fit in best if fit.length is None]
+    unknown = [f"unknown for {fit.suite.family}" for fit in best if fit.length is None]
     if not known:
         return ["no context is known to fit" + next((f": {fit.reason}" for fit in best if fit.reason), "")]
     least = min(known, key=lambda fit: fit.reach)
     count = format_count(least.reach)
     if least.whole:
-        return [f"every context that it has positions for fits, up to {count}", *unknown]
-    best_of = f"{short_label(least.implementation)}, which goes furthest of {least.suite.family}"
+        return [f"its full context of {count} tokens fits", *unknown]
+    best_of = f"{short_label(least.implementation)}, the best of {least.suite.family}"
     ends = least.beyond is not None
     sentence = f"a context of {'' if ends else 'at least '}{count} tokens fits, one call at a time"
-    return [sentence, f"{'more does not fit' if ends else 'no more was compiled of'} {best_of}", *unknown]
+    return [sentence, f"{'more does not fit' if ends else 'no more was compiled for'} {best_of}", *unknown]

@@ -1,4 +1,4 @@
-"""The owners of a planned peak: in sentences, for the gate too, and as a table of buffers."""
+"""The buffer breakdown of a planned peak, as sentences (also for the gate) and as a table."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ from harness.core.units import format_count
 from harness.report.format import short_bytes, short_label
 from harness.report.tables.table_data import Column, TableData
 
-WORTH = 0.1  # of a peak: a buffer of less is in no sentence
+WORTH = 0.1  # sentences name only buffers with at least this share of the peak
 FEW = 3
 COLUMNS = (
     Column("buffer", right=False, rank=2, folds=True),
-    Column("made by", right=False, folds=True),
+    Column("operator", right=False, folds=True),
     Column("line", right=False, folds=True),
     Column("bytes"),
     Column("share", caption="share: of the planned peak."),
@@ -26,67 +26,67 @@ COLUMNS = (
 
 
 def peak_sentence(owners: Owners) -> str:
-    """`peak 33.1 GiB: 32 GiB is eq at broadcast.py:21`."""
+    """`peak 33.1 GiB: 32 GiB from eq at broadcast.py:21`."""
     largest = [owner for owner in owners.owners if owner.bytes >= WORTH * owners.peak_bytes][:FEW]
-    parts = [f"{short_bytes(owner.bytes)} is {place_of(owner)}" for owner in largest]
+    parts = [f"{short_bytes(owner.bytes)} from {place_of(owner)}" for owner in largest]
     if not parts and owners.owners:
-        parts = [f"none of its buffers is a tenth of it, {place_of(owners.owners[0])} is largest"]
-    said = "; ".join(parts) or "the compiler lists no buffer at it"
-    return f"peak {short_bytes(owners.peak_bytes)}: {said}"
+        parts = [f"no buffer has a tenth of it; the largest is {place_of(owners.owners[0])}"]
+    text = "; ".join(parts) or "the compiler lists no buffers"
+    return f"peak {short_bytes(owners.peak_bytes)}: {text}"
 
 
 def place_of(owner: Owner) -> str:
     """`eq at broadcast.py:21`, `the argument q`, `the result of eq at broadcast.py:21`."""
     if owner.kind == "argument":
         return f"the argument {owner.name}"
-    place = f" at {owner.source}" if owner.source else f" ({owner.name}), which no line names"
+    place = f" at {owner.source}" if owner.source else f" ({owner.name}, source line unknown)"
     made = f"{owner.operator or owner.name}{place}"
     return {"output": f"the result of {made}", "saved": f"{made}, saved for the backward"}.get(
         owner.kind, made
     )
 
 
-def reservations(owners: Owners) -> list[str]:
-    """Why the owners do not add up to the whole plan, to the byte."""
+def caveats(owners: Owners) -> list[str]:
+    """Why the buffers do not add up to the whole plan, to the byte."""
     notes: list[str] = []
     if not owners.exact:
         more = "more" if owners.difference_bytes > 0 else "less"
         notes.append(
-            f"approximate: the buffers take {abs(owners.difference_bytes)} B {more} than the figures plan"
+            f"approximate: the buffers add up to {abs(owners.difference_bytes)} B {more} than the planned sum"
         )
     if owners.gap_bytes >= WORTH * owners.peak_bytes:
         notes.append(
-            f"{short_bytes(owners.gap_bytes)} of the plan are in no listed buffer: "
-            "alignment, holes, values of loops"
+            f"{short_bytes(owners.gap_bytes)} of the plan is not in a listed buffer: "
+            "alignment, holes, loop values"
         )
     return notes
 
 
 def change_sentence(change: OwnerChange) -> str:
-    """`came: 4 MiB, copy at scatter.py:14, f32[1024,1024]`; likewise `went`, `grew` or `shrank`."""
+    """`added: 4 MiB, copy at scatter.py:14, f32[1024,1024]`; likewise `removed`, `grew` or `shrank`."""
     owner = change.now or change.before
     assert owner
     sizes = " -> ".join(short_bytes(side.bytes) for side in (change.before, change.now) if side)
     if change.before and change.now:
         verb = "grew" if change.bytes > 0 else "shrank"
     else:
-        verb = "came" if change.now else "went"
+        verb = "added" if change.now else "removed"
     return f"{verb}: {sizes}, {place_of(owner)}{f', {owner.shape}' if owner.shape else ''}"
 
 
 def change_sentences(changes: Sequence[OwnerChange]) -> list[str]:
-    """The largest changes, in sentences."""
+    """The largest changes as sentences."""
     return [change_sentence(change) for change in changes[:FEW]]
 
 
 def owners_lines(record: Record, target: str) -> list[str]:
-    """The answer for one case on one target, with its reservations, or why there is none."""
+    """The breakdown of one case on one target with its caveats, or why there is none."""
     figures = record.static.get(target)
     case = _case_of(record, target)
     owners = figures.owners if figures is not None else None
     if owners is None:
-        return [f"{case}: nobody owns the peak: {_why_none(figures, record)}."]
-    notes = (*reservations(owners), *(figures.warnings if figures else ()))
+        return [f"{case}: no buffer breakdown: {_why_none(figures, record)}."]
+    notes = (*caveats(owners), *(figures.warnings if figures else ()))
     return [f"{case}: {peak_sentence(owners)}.", *(f"! {note}" for note in notes)]
 
 
@@ -96,38 +96,38 @@ def _case_of(record: Record, target: str) -> str:
 
 def _why_none(figures: Static | None, record: Record) -> str:
     why = figures.unavailable.get("owners") or figures.unavailable.get("temp_bytes") if figures else None
-    return why or record.reason or "it was not asked for"
+    return why or record.reason or "it was not requested"
 
 
 def longest_owned(panel: SuiteResults) -> list[str]:
-    """Per target and implementation, the peak's owners at the longest length they were asked for."""
-    said: list[str] = []
+    """Per target and implementation, the buffer breakdown at the longest length that has one."""
+    lines: list[str] = []
     for target in panel.compiled_targets:
         longest: dict[str, str] = {}
         for row in panel.cases:
             figures = static_of(row.records, target)
             if figures is not None and figures.owners is not None:
-                notes = "".join(f" ({note})" for note in reservations(figures.owners))
+                notes = "".join(f" ({note})" for note in caveats(figures.owners))
                 at = f"{short_label(row.label)} at {format_count(row.seq)} on {target}"
                 longest[row.label] = f"{at}: {peak_sentence(figures.owners)}{notes}."
-        said += longest.values()
-    return said
+        lines += longest.values()
+    return lines
 
 
 def owners_table(record: Record, target: str, owners: Owners) -> TableData:
-    """A row per buffer at the peak, the largest first; one for all smaller ones, and one for gaps."""
+    """A row per buffer at the peak, largest first, then a row for all smaller ones and a row for gaps."""
     rows = [_cells(owner, owners) for owner in owners.owners]
     count, size = owners.others
     if count:
         rows.append([f"{count} more", "", "", *_amount(size, owners), "", ""])
     if owners.gap_bytes:
-        rows.append(["no listed buffer", "", "", *_amount(owners.gap_bytes, owners), "", ""])
+        rows.append(["not in a listed buffer", "", "", *_amount(owners.gap_bytes, owners), "", ""])
     title = f"{label_of(record)} at {format_count(record.seq)}, {record.mode}, on {target}"
     return TableData.of_sections(title, COLUMNS, [((), rows)])
 
 
 def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
-    """For workloads of exactly two implementations, the buffers in which their peaks differ."""
+    """For workloads with exactly two implementations, the buffers in which their peaks differ."""
     lines: list[str] = []
     for together in grouped(records, lambda record: (str(record.workload), record.mode)).values():
         figures = [record.static.get(target) for record in together]
@@ -142,21 +142,21 @@ def comparison_lines(records: Sequence[Record], target: str) -> list[str]:
 
 
 def since_lines(record: Record, target: str, before: Static, base: str) -> list[str]:
-    """How much a case's peak grew since a base, and which buffers did, the largest first."""
+    """How much a case's peak grew since a base, and which buffers changed, largest first."""
     figures, case = record.static.get(target), _case_of(record, target)
     now = figures.owners if figures is not None else None
     if now is None or before.owners is None:
         why = _why_none(figures, record) if now is None else _why_none(before, record)
-        return [f"{case} is not compared with {base}: {why}."]
+        return [f"{case} cannot be compared with {base}: {why}."]
     difference = now.peak_bytes - before.owners.peak_bytes
     first, *others = _differences(before.owners, now) or ["the same buffers"]
     verb = "grew" if difference > 0 else "shrank"
-    became = f"{verb} by {short_bytes(abs(difference))}" if difference else "neither grew nor shrank"
-    return [f"{case}: the peak {became} since {base}: {first}.", *(f"  {line}" for line in others)]
+    change = f"{verb} by {short_bytes(abs(difference))}" if difference else "did not change"
+    return [f"{case}: the peak {change} since {base}: {first}.", *(f"  {line}" for line in others)]
 
 
 def _differences(before: Owners, now: Owners) -> list[str]:
-    """The largest changes of buffers, and what all others add up to."""
+    """The largest changes of buffers, and the sum of all others."""
     changes = owner_changes(before, now)
     rest = now.peak_bytes - before.peak_bytes - sum(change.bytes for change in changes[:FEW])
     return [*change_sentences(changes), *([f"all others together: {_more(rest)}"] if rest else [])]

@@ -1,4 +1,4 @@
-"""Rendering tables on a terminal: the columns that fit, and footnotes in order. Rich lays out."""
+"""Rendering of tables on a terminal: the columns that fit, and numbered footnotes."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,16 +16,16 @@ from harness.report.format import ABSENT
 from harness.report.tables.table_data import Column, Footnotes, TableData, shorten, superscripts
 
 GAP = 2
-NOTHING = {"", ABSENT}  # texts of a column that may be left out
+NOTHING = {"", ABSENT}  # a column with only these texts may be left out
 _BREAK = re.compile(r" |(?=\[)")
 
 
 @dataclass(frozen=True)
 class ColumnMeasure:
-    """One column's widths in characters, of its heading and of texts with the marks behind them.
+    """One column's widths in characters, of its heading and of its texts with footnote marks.
 
-    `whole` is the width with every text on one line, `folded` the width with texts broken wherever they
-    may be. `heading` are the lines above it.
+    `whole` is the width with every text on one line, `folded` the width with texts broken at every possible
+    place. `heading` has the lines above the column.
     """
 
     column: Column
@@ -36,12 +36,12 @@ class ColumnMeasure:
 
     @property
     def absent(self) -> bool:
-        """Whether the column is left out because nothing stands in it."""
+        """Whether the column is left out because it has no content."""
         return self.empty and bool(self.column.rank)
 
 
 def _width(texts: Iterable[str]) -> int:
-    """The widest text in terminal cells."""
+    """The width of the widest text in terminal cells."""
     return max(map(cell_len, texts), default=0)
 
 
@@ -54,9 +54,9 @@ class Page:
 
 
 class FittedTable:
-    """A table on a console: the measures of its columns, and the `shown` ones of them.
+    """A table on a console: the measures of its columns, and which columns are `shown`.
 
-    The columns with content, or of rank 0; where the width is short, the highest ranks go.
+    Shown are columns with content or of rank 0. If they do not fit, the highest ranks are dropped first.
     """
 
     def __init__(self, console: Console, table: TableData, notes: Footnotes) -> None:
@@ -71,18 +71,18 @@ class FittedTable:
 
     @property
     def _slack(self) -> int:
-        """Characters to spare when every text that may fold is folded."""
+        """Spare characters when every foldable text is folded."""
         gaps = GAP * (len(self.shown) - 1)
         return self._width - sum(self.columns[i].folded for i in self.shown) - gaps
 
     def _measures(self, notes: Footnotes) -> Iterator[ColumnMeasure]:
         groups = [column.group.split("\n") if column.group else [] for column in self.table.columns]
         tallest = max(map(len, groups))
-        led: list[str] = []
+        titled: list[str] = []
         for i, column in enumerate(self.table.columns):
             cells = [row[i] for row in self.table.rows]
-            # A group's lines stand above the first of its columns that is there.
-            above = [] if column.group in led else groups[i]
+            # A group's lines are above its first column that has content.
+            above = [] if column.group in titled else groups[i]
             heading = [*[""] * (tallest - len(above)), *above, column.title]
             texts = set(map(notes.marked, cells))
             pieces = {piece for text in texts for piece in _BREAK.split(text)} if column.folds else texts
@@ -90,11 +90,11 @@ class FittedTable:
             empty = all(cell.text in NOTHING for cell in cells)
             measure = ColumnMeasure(column, "\n".join(heading), whole, folded, empty)
             if not measure.absent:
-                led.append(column.group)
+                titled.append(column.group)
             yield measure
 
     def _widths(self) -> list[int]:
-        """The columns' widths: spare room unfolds texts, the first columns first, or the widest give way."""
+        """The columns' widths: spare room unfolds the first columns; without room the widest shrink."""
         spare = self._slack
         columns = [self.columns[i] for i in self.shown]
         widths = [measure.folded for measure in columns]
@@ -107,9 +107,9 @@ class FittedTable:
         return widths
 
     def draw(self, notes: Footnotes, console: Console) -> Iterator[Segment]:
-        """The lines of the table with the numbers of these footnotes behind its cells.
+        """The lines of the table, with footnote numbers after the cells' texts.
 
-        A run has hundreds of thousands of cells, and rich's own tables take many times as long.
+        A run has hundreds of thousands of cells, for which rich's tables take many times as long.
         """
         measures, widths = [self.columns[i] for i in self.shown], self._widths()
         places = [(width, measure.column.right) for width, measure in zip(widths, measures, strict=True)]
@@ -137,7 +137,7 @@ class FittedTable:
 
 
 def _fold(console: Console, text: str, width: int, right: bool) -> list[str]:
-    """The text's lines, filled up to the width; options begin one where the whole does not fit."""
+    """The text's lines, padded to the width; options start a new line if the whole does not fit."""
     room = width - cell_len(text)
     if room >= 0 and "\n" not in text:
         return [" " * room + text if right else text + " " * room]
@@ -147,7 +147,7 @@ def _fold(console: Console, text: str, width: int, right: bool) -> list[str]:
 
 @dataclass
 class Legend:
-    """The legend below tables: captions, why columns are missing, which were too wide."""
+    """The legend below tables: captions, why columns are missing, and which columns did not fit."""
 
     captions: dict[str, None] = field(default_factory=dict[str, None])
     missing: dict[str, dict[Column, None]] = field(default_factory=dict[str, dict[Column, None]])
@@ -167,10 +167,10 @@ class Legend:
                     self.missing.setdefault("; ".join(notes), {})[measure.column] = None
 
     def print(self, console: Console) -> bool:
-        """Print it, and return whether there was anything to print."""
+        """Print the legend; return whether it had any lines."""
         missing = (f"No {_titles(columns)}: {why}." for why, columns in self.missing.items() if why)
         left_out = f"--notes shows {self.left_out} more footnotes." if self.left_out else ""
-        narrow = f"Too narrow for: {_titles(self.narrow)}; --json has them." if self.narrow else ""
+        narrow = f"Columns that do not fit: {_titles(self.narrow)}; --json has them." if self.narrow else ""
         lines = [line for line in (*self.captions, *missing, left_out, narrow) if line]
         for line in lines:
             console.print(Text(line, style="dim"))
@@ -178,7 +178,7 @@ class Legend:
 
 
 def print_tables(console: Console, *tables: TableData) -> None:
-    """Print the tables of one panel, one below the other, then the footnotes of all."""
+    """Print the tables of one panel one below the other, then all their footnotes."""
     legend = Legend()
     print_pages(console, [Page(tables)], legend)
     legend.print(console)
@@ -186,16 +186,16 @@ def print_tables(console: Console, *tables: TableData) -> None:
 
 
 def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few: bool = False) -> bool:
-    """Print panels one below the other, then their footnotes, or with `few` one for each kind of them.
+    """Print panels one below the other, then their footnotes; with `few` only one footnote per kind.
 
-    Adds what belongs into the legend to it. Returns whether there are footnotes.
+    Adds to the legend. Returns whether there are footnotes.
     """
     every = (cell for page in pages for table in page.tables for row in table.rows for cell in row)
     notes = Footnotes(every, few=few)
     drawn: list[list[FittedTable]] = []
     for page in pages:
         fitted = [FittedTable(console, table, notes) for table in page.tables if table.rows]
-        drawn.append([each for each in fitted if len(each.shown) > 1])  # names alone say nothing
+        drawn.append([each for each in fitted if len(each.shown) > 1])  # not a table of names only
     shown = (row[i] for fitted in drawn for each in fitted for row in each.table.rows for i in each.shown)
     notes = Footnotes(shown, few=few)
     for page, fitted in zip(pages, drawn, strict=True):
@@ -215,7 +215,7 @@ def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few:
 
 
 def _note_table(notes: Footnotes) -> Table:
-    """Footnotes behind the numbers they are shown by."""
+    """A table of the footnotes and their numbers."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -225,7 +225,7 @@ def _note_table(notes: Footnotes) -> Table:
 
 
 def _titles(columns: Iterable[Column]) -> str:
-    """`95 %, peak`, or with the groups that they are of: `temp, FLOPs of tpu:v5e, tpu:v5p; fits of host`."""
+    """`95 %, peak`, with groups if there are any: `temp, FLOPs of tpu:v5e, tpu:v5p; fits of host`."""
     owners = collected((column.title, column.group.partition("\n")[0]) for column in columns)
     titles = collected((", ".join(filter(None, of)), title) for title, of in owners.items())
     return "; ".join(", ".join(names) + (f" of {of}" if of else "") for of, names in titles.items())

@@ -1,4 +1,4 @@
-"""The tables of a suite, independent of a terminal: its cases by column, and how figures grow."""
+"""The tables of a suite, independent of a terminal: its cases by column, and exponents of the length."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +37,8 @@ STATIC: Mapping[str, Entry] = {
     "FLOPs": (Column("FLOPs", rank=6), cells.flops),
 }
 ROOF = (
-    "roof: the family's count over the median time, as a share of the roof that binds by its FLOPs and bytes "
-    "(matrix products by dtype, streams by working set), both measured here."
+    "roof: FLOPs or bytes by the family's formula, divided by the median time, as a share of the limiting "
+    "ceiling measured here (FLOP/s by dtype, B/s by working set)."
 )
 _ON_REQUEST: Mapping[str, Entry] = {
     "roof": (Column("roof", right=False, caption=ROOF), cells.roof),
@@ -50,11 +50,11 @@ _ON_REQUEST: Mapping[str, Entry] = {
 _RATES = {"FLOP/s": ("flops", 1), "B/s": ("bytes", 3), "dense FLOP/s": ("dense_flops", 7)}  # work, rank
 
 CHOICES = (*_TIMES, *_RATES, *STATIC, "status", *_ON_REQUEST)
-EXPONENTS = "; of exponents: 95 % over the lengths."
+EXPONENTS = "; for exponents: 95 % over the lengths."
 
 
 def check_columns(names: Sequence[str]) -> None:
-    """UsageError for a name that is no column of a table of times."""
+    """Raise UsageError for a name that is not a column of a table of times."""
     for name in names:
         if name not in CHOICES:
             raise UsageError(
@@ -65,7 +65,7 @@ def check_columns(names: Sequence[str]) -> None:
 def timed_columns(
     rows: Sequence[CaseResult], layers: int | None, requested: Sequence[str] = ()
 ) -> tuple[Entry, ...]:
-    """The columns of cases that were timed; those requested by name come first in a narrow terminal."""
+    """The columns of timed cases; those `requested` by name have priority on a narrow terminal."""
     entries = {
         **_TIMES,
         **(
@@ -86,19 +86,19 @@ def timed_columns(
     return (
         *NAMES,
         *(
-            (replace(column, rank=_rank(column, asked=name in requested)), write)
+            (replace(column, rank=_rank(column, requested=name in requested)), write)
             for name, (column, write) in entries.items()
         ),
     )
 
 
-def _rank(column: Column, *, asked: bool) -> int:
-    """The column's rank, behind those that are asked for; those without which a row says nothing stay."""
-    return 0 if not column.rank and column.title in _TIMES else 1 if asked else column.rank + 1
+def _rank(column: Column, *, requested: bool) -> int:
+    """The column's rank, after requested columns; the essential columns always stay."""
+    return 0 if not column.rank and column.title in _TIMES else 1 if requested else column.rank + 1
 
 
 def _rates(rows: Sequence[CaseResult]) -> Iterator[tuple[str, Entry]]:
-    """The columns of the rates that are known, in the unit that suits the middle of the values."""
+    """The columns of the known rates, in the unit that suits the median value."""
     for name, (work, rank) in _RATES.items():
         rates = [row.throughput[work] for row in rows]
         known = [rate.rate.value for rate in rates if rate.rate.value is not None]
@@ -112,25 +112,25 @@ def _rates(rows: Sequence[CaseResult]) -> Iterator[tuple[str, Entry]]:
 
 
 def _rate_caption(rows: Sequence[CaseResult]) -> str:
-    """The caption of rates: what is counted, and why no share of a peak is shown, where none is."""
+    """The caption of rates: what is counted, and why there is no share of a peak."""
     whys = {rate.no_peak for row in rows for work, rate in row.throughput.items() if work != "dense_flops"}
     missing = "".join(f"; {why}" for why in sorted(filter(None, whys)))
     return (
-        "FLOP/s, B/s: the work of the case, by the family's formula, over the median time, without pairs "
-        f"that a causal mask hides or a sparse form skips; dense FLOP/s: the work of the dense form{missing}."
+        "FLOP/s, B/s: work by the family's formula, divided by the median time. Masked and skipped pairs do "
+        f"not count; dense FLOP/s counts the dense form's{missing}."
     )
 
 
 def suite_tables(suite: SuiteResults, requested: Sequence[str] = ()) -> list[tuple[TableData, TableData]]:
-    """The tables of each panel: the cases on the host, and how their figures grow.
+    """The tables of each panel: the cases on the host, and exponents of the length.
 
-    The columns `requested` by name are preferred where the terminal is narrow.
+    Columns `requested` by name have priority on a narrow terminal.
     """
     return [(suite_table(panel, requested), summary_table(panel)) for panel in suite.panels.values()]
 
 
 def suite_table(panel: SuiteResults, requested: Sequence[str] = ()) -> TableData:
-    """The cases of one panel: lengths in order, at each the implementations in the suite's order."""
+    """The cases of one panel, by length, then in the suite's order of implementations."""
     rows = panel.cases
     entries = [
         (column, write)
@@ -148,7 +148,7 @@ def suite_table(panel: SuiteResults, requested: Sequence[str] = ()) -> TableData
 
 
 def breaks(rows: Sequence[CaseResult]) -> tuple[int, ...]:
-    """The rows that begin a new length."""
+    """The rows that start a new length."""
     return tuple(i for i in range(1, len(rows)) if rows[i].seq != rows[i - 1].seq)
 
 
@@ -161,18 +161,18 @@ def _entries(rows: Sequence[CaseResult], layers: int | None, requested: Sequence
 
 
 def heading(panel: SuiteResults) -> str:
-    """The fields that a panel holds fixed, behind its models: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
+    """The suite, its models and the panel's fixed fields: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
     models = "; ".join(model.label for model in panel.models_here)
     return ": ".join(filter(None, (suite_name(panel), models, " ".join(fixed_fields(panel)))))
 
 
 def suite_name(panel: SuiteResults) -> str:
-    """The suite, with its family where that has another name: `mla_bwd (mla)`."""
+    """The suite, with its family if the names differ: `mla_bwd (mla)`."""
     return panel.name if panel.name == panel.family else f"{panel.name} ({panel.family})"
 
 
 def fixed_fields(panel: SuiteResults) -> list[str]:
-    """`batch=1`, `rows=128`: the workload but for its length."""
+    """`batch=1`, `rows=128`: the workload without its length."""
     return [
         f"{name}={format_count(value) if type(value) is int else canonical(value)}"
         for name, value in sorted(panel.records[0].workload.items())
@@ -181,7 +181,7 @@ def fixed_fields(panel: SuiteResults) -> list[str]:
 
 
 def _caption(rows: Sequence[CaseResult]) -> str:
-    """The caption that says what the intervals of times and speedups are over."""
+    """The caption on the sampling unit of the intervals of times and speedups."""
     bounded = [row.time for row in rows if row.time.low is not None]
     if not bounded:
         return "No time has an interval." if any(row.time.value is not None for row in rows) else ""
@@ -193,8 +193,7 @@ def _caption(rows: Sequence[CaseResult]) -> str:
 def summary_table(panel: SuiteResults) -> TableData:
     """One line per implementation: exponents of the length.
 
-    Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
-    tables without times.
+    No rows if the panel has only one length. Only tables without times have bytes accessed.
     """
     timed = any(row.time.value is not None for row in panel.cases)
     compiled = any(row.static is not None for row in panel.cases)
@@ -220,7 +219,7 @@ def summary_table(panel: SuiteResults) -> TableData:
 
 
 def exponent_cell(scaling: Scaling) -> Cell:
-    """`0.98 [0.95, 1.01]`, or why there is none."""
+    """`0.98 [0.95, 1.01]`, or a dash with the reason."""
     if scaling.exponent is None:
         return Cell(ABSENT, sentences(scaling.reason))
     text = fmt.exponent(scaling.exponent, scaling.low, scaling.high)

@@ -13,11 +13,11 @@ Write = Callable[[CaseResult], Cell]
 
 @dataclass(frozen=True)
 class Column:
-    """A column. Where the terminal is too narrow, those of the highest rank go first; rank 0 stays.
+    """A column. On a narrow terminal, columns of the highest rank are dropped first; rank 0 stays.
 
     `relative` columns need a baseline. A text that `folds` may take several lines; numbers never do.
-    The `caption` stands below the tables where the column is shown, the lines of a `group` above the
-    first of the columns side by side that have it.
+    The `caption` is below the tables if the column is shown. The lines of a `group` are above the first of
+    its adjacent columns.
     """
 
     title: str
@@ -31,7 +31,7 @@ class Column:
 
 @dataclass(frozen=True)
 class TableData:
-    """A table; `breaks` are the rows that begin a new length."""
+    """A table; `breaks` are the rows that start a new length."""
 
     title: str
     columns: tuple[Column, ...]
@@ -46,7 +46,7 @@ class TableData:
         columns: Sequence[Column],
         sections: Iterable[tuple[Sequence[str], Iterable[Sequence[Cell | str]]]],
     ) -> "TableData":
-        """Sections (names, rows): the names, such as a length, stand before the first of the rows alone."""
+        """A table of sections (names, rows); only the first row of a section shows its names."""
         rows: list[tuple[Cell, ...]] = []
         breaks: list[int] = []
         for names, lines in sections:
@@ -66,10 +66,9 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Footnotes:
-    """The footnotes of some cells in the order of reading: all sentences, or with `few` one for each kind
-    and cause of reservation.
+    """The footnotes of cells in reading order: all sentences, or with `few` one per kind and cause.
 
-    `numbers` are those of each sentence, `left_out` the sentences that stand behind no kind's footnote.
+    `numbers` maps sentences to their numbers. `left_out` are the sentences that no footnote of a kind covers.
     """
 
     def __init__(self, cells: Iterable[Cell], *, few: bool = False) -> None:
@@ -77,19 +76,19 @@ class Footnotes:
         noted = [cell for cell in cells if cell.notes or cell.kinds]
         used = dict.fromkeys(note for cell in noted for note in self._of(cell))
         self.numbers = {note: place for place, note in enumerate(used, 1)}
-        said = (note for cell in noted for note in cell.notes if not any(note in k for k in cell.kinds))
-        self.left_out = dict.fromkeys(said) if few else {}
+        others = (note for cell in noted for note in cell.notes if not any(note in k for k in cell.kinds))
+        self.left_out = dict.fromkeys(others) if few else {}
 
     def numbers_of(self, cell: Cell) -> list[int]:
         return [self.numbers[note] for note in self._of(cell)]
 
     def marked(self, cell: Cell) -> str:
-        """The cell's text with the numbers of its footnotes behind it: `1.42 ms¹,¹²`."""
+        """The cell's text followed by its footnote numbers: `1.42 ms¹,¹²`."""
         numbers = self.numbers_of(cell) if cell.notes or cell.kinds else ()
         return cell.text + superscripts(numbers) if numbers else cell.text
 
     def _of(self, cell: Cell) -> Iterable[str]:
-        """A cell's footnotes as they are shown, each once."""
+        """A cell's footnotes as shown, each once."""
         notes = (
             (f"{kind}: {cause}" if cause else kind for kind, cause in cell.kinds) if self._few else cell.notes
         )

@@ -1,4 +1,4 @@
-"""Targets side by side: what a compiler plans on each, the further figures of one, and equal programs."""
+"""Tables of targets: planned memory on each, more figures for one target, and equal programs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.suite import NAMES, STATUS, breaks, exponent_cell, heading
 from harness.report.tables.table_data import Column, TableData, Write
 
-_FITS = "fits: arguments + outputs + temporaries, less what they share, are within a device's memory."
+_FITS = "fits: arguments + outputs + temporaries − shared memory fit in the device's memory."
 
 Limits = Mapping[str, int | None]
 
@@ -25,15 +25,15 @@ Limits = Mapping[str, int | None]
 def targets_table(panel: SuiteResults, limits: Limits) -> TableData:
     """Rows as in a suite's table; per target temporaries, their ratio to the baseline, fit and FLOPs.
 
-    `limits` are bytes by target. One target alone stands in the title, several above their columns.
+    `limits` are bytes by target. A single target is in the title, several are above their columns.
     """
     compiled = panel.compiled_targets
-    alone = len(compiled) == 1
+    single = len(compiled) == 1
     rows = panel.cases_on(compiled[0])
     columns = [(column, [write(row) for row in rows]) for column, write in NAMES]
     for place, target in enumerate(compiled):
         limit = limits.get(target)
-        group = "" if alone else f"{target}\n{_memory(limit)}"
+        group = "" if single else f"{target}\n{_memory(limit)}"
         lines = [_target_cells(row, limit) for row in panel.cases_on(target)]
         columns += [
             (replace(column, group=group), list(own))
@@ -42,8 +42,8 @@ def targets_table(panel: SuiteResults, limits: Limits) -> TableData:
         ]
     if any(row.record.status != "ok" for row in rows):
         columns.append((STATUS[0], [STATUS[1](row) for row in rows]))
-    memory = f" ({_memory(limits[compiled[0]])})" if alone and limits.get(compiled[0]) else ""
-    where = f"{compiled[0]}{memory}" if alone else f"{len(compiled)} targets"
+    memory = f" ({_memory(limits[compiled[0]])})" if single and limits.get(compiled[0]) else ""
+    where = f"{compiled[0]}{memory}" if single else f"{len(compiled)} targets"
     return TableData(
         title=f"{heading(panel)}, {rows[0].record.mode} compiled for {where}",
         columns=tuple(column for column, _ in columns),
@@ -58,7 +58,7 @@ def _memory(limit: int | None) -> str:
 
 
 def _target_columns(place: int) -> tuple[Column, ...]:
-    """The columns of one target: the later it is, the sooner it loses one; temporaries stay longest."""
+    """The columns of one target; a later target loses its columns first, and temporaries last."""
     return (
         Column("temp", rank=1 + place),
         Column("temp/base", rank=100 + place, relative=True),
@@ -68,9 +68,9 @@ def _target_columns(place: int) -> tuple[Column, ...]:
 
 
 def _target_cells(row: CaseResult, limit: int | None) -> tuple[Cell, Cell, Cell, Cell]:
-    """The cells of a case. Temporaries or status note why there is no figure at all.
+    """The cells of a case. Notes of temporaries or status say why there are no figures.
 
-    Temporaries also note that they do not fit, as a narrow terminal drops the column for that.
+    Temporaries also have the note on a plan that does not fit, because a narrow terminal drops that column.
     """
     static, failed = row.static, row.record.status != "ok"
     if static is None or (failed and static.planned_bytes is None and static.fits is None):
@@ -103,13 +103,13 @@ def _overflow(static: Static, limit: int | None) -> str:
 def growth_table(panel: SuiteResults) -> TableData:
     """The table of exponents of the length: a row per implementation and figure, a column per target.
 
-    Without rows where the panel has one length only, or no target two figures to fit: why they are missing
-    stands with the cases. Several targets leave no room for intervals.
+    No rows if the panel has only one length, or no target has two figures to fit; the table of cases has the
+    reasons. Only a single target has room for intervals.
     """
     compiled = panel.compiled_targets
     fitted = {(scaling.implementation, scaling.metric, scaling.target): scaling for scaling in panel.scalings}
-    alone = len(compiled) == 1
-    write = exponent_cell if alone else _exponent
+    single = len(compiled) == 1
+    write = exponent_cell if single else _exponent
     lines: list[tuple[Cell, ...]] = []
     labels = [label for label in panel.implementations if (label, "time", "host") in fitted]
     for label in labels if len({record.seq for record in panel.records}) > 1 else []:
@@ -124,15 +124,15 @@ def growth_table(panel: SuiteResults) -> TableData:
         columns=(
             Column("", right=False, folds=True),
             Column("∝ seq^", right=False),
-            *(Column(target, rank=rank, right=not alone) for rank, target in enumerate(compiled)),
+            *(Column(target, rank=rank, right=not single) for rank, target in enumerate(compiled)),
         ),
         rows=tuple(lines),
-        caption="" if alone else "Intervals of exponents, and where a curve bends: --json.",
+        caption="" if single else "--json has the intervals of exponents, and notes on curves that bend.",
     )
 
 
 def _exponent(scaling: Scaling) -> Cell:
-    """The exponent alone: beside others there is no room for its interval."""
+    """The exponent without its interval, for tables of several targets."""
     known = scaling.exponent is not None
     return Cell(f"{scaling.exponent:.2f}") if known else Cell(ABSENT, sentences(scaling.reason))
 
@@ -167,13 +167,13 @@ _COLUMNS: tuple[tuple[Column, Write], ...] = (
 
 
 def detail_table(panel: SuiteResults, target: str = HOST, requested: Sequence[str] = ()) -> TableData:
-    """Rows as in a suite's table. `by formula` is the family's own count, not the compiler's.
+    """Rows as in a suite's table. `by formula` is the family's count, not the compiler's.
 
-    The columns `requested` by name are preferred where the terminal is narrow.
+    Columns `requested` by name have priority on a narrow terminal.
     """
     rows = panel.cases_on(target)
     return TableData(
-        title=f"{heading(panel)}: further figures of {target}",
+        title=f"{heading(panel)}: more figures for {target}",
         columns=tuple(replace(c, rank=min(c.rank, 1)) if c.title in requested else c for c, _ in _COLUMNS),
         rows=tuple(tuple(write(row) for _, write in _COLUMNS) for row in rows),
         breaks=breaks(rows),
@@ -203,7 +203,7 @@ def collective_lines(suite: SuiteResults) -> list[str]:
 
 
 def program_lines(suite: SuiteResults) -> list[str]:
-    """`Same program on tpu:v5p: approx = exact at 4Ki, 16Ki, 64Ki`; targets that agree share a line."""
+    """`Same program on tpu:v5p: approx = exact at 4Ki, 16Ki, 64Ki`; equal targets share a line."""
     lengths = collected(((shared.kind, shared.text, shared.target), shared.seq) for shared in suite.programs)
     agreeing = collected(
         ((kind, f"{text} at {_lengths(at)}"), target) for (kind, text, target), at in lengths.items()

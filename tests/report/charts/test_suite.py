@@ -103,5 +103,5 @@ def test_every_chart_is_there_a_second_time_in_dots():
 
 
 def test_an_empty_suite_is_a_usage_error():
-    with pytest.raises(UsageError, match="suite mask has no records to draw; run `seqsweep run mask` first"):
+    with pytest.raises(UsageError, match="suite mask has no records to draw; run: seqsweep run mask"):
         draw_suite(suite(), INFO)

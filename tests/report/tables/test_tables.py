@@ -24,7 +24,7 @@ from harness.report.tables.owners_table import (
     comparison_lines,
     peak_sentence,
     place_of,
-    reservations,
+    caveats,
 )
 from harness.report.tables.render import print_tables
 from harness.report.tables.suite import CHOICES, check_columns, suite_tables
@@ -461,7 +461,7 @@ def test_owners():
         "peaks": list(map(peak_sentence, peaks)),
         "places": list(map(place_of, places)),
         "changes": [change_sentence(OwnerChange(*change)) for change in changes],
-        "what is not the plan": [line for peak in unlike for line in reservations(peak)],
+        "what is not the plan": [line for peak in unlike for line in caveats(peak)],
     })  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Drawing charts with matplotlib: a page of panels, their axes, lines, outcome strips and words.
+"""Drawing of charts with matplotlib: a page of panels, their axes, lines, outcome strips and texts.
 
-It draws what `charts.model` holds and knows nothing of records.
+It draws the data of `charts.model` and does not use records.
 """

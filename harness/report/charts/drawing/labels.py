@@ -1,4 +1,4 @@
-"""Names where lines end, at the right of a panel that stands alone."""
+"""Names at the ends of lines, to the right of a single panel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from harness.report.charts.drawing.style import wrap
 
 SIZE = 7.5  # points
-WIDTH = 1.9  # inches that a name may take before it is broken
-LINE = 0.065  # the height of a line over that of the panel
+WIDTH = 1.9  # inches; longer names are broken
+LINE = 0.065  # height of a line of text as a share of the panel's
 
 
 @dataclass(frozen=True)
 class LineEnd:
-    """The last point of a line, its name and its colour."""
+    """The last point of a line, with its name and colour."""
 
     at: tuple[float, float]
     name: str
@@ -23,7 +23,7 @@ class LineEnd:
 
 
 def label_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
-    """Write the names in a column, each beside its line's end or as near as the others leave room."""
+    """Write the names in a column, each next to its line's end or as near as the others allow."""
     names = [wrap(end.name, WIDTH, SIZE) for end in ends]
     in_axes = axes.transScale + axes.transLimits
     heights = [float(in_axes.transform(end.at)[1]) for end in ends]
@@ -43,7 +43,7 @@ def label_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
 
 
 def spread(heights: Sequence[float], rooms: Sequence[float]) -> list[float]:
-    """Places near the heights, in their order, each with its room; all inside 0 to 1 where they fit."""
+    """Places near the heights, in their order and without overlap, within 0 to 1 if they fit."""
     order = sorted(range(len(heights)), key=lambda place: heights[place])
     places = list(heights)
     for below, above in pairwise(order):

@@ -1,4 +1,4 @@
-"""The page: title, subtitle, panels with outcome strips, legend, footnotes, in matplotlib's own layout."""
+"""A chart's page: title, subtitle, panels with outcome strips, legend, footnotes, laid out by matplotlib."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -44,9 +44,10 @@ def panel_grid(
     strip: float = 0.0,
     share_x: bool = True,
 ) -> tuple[list[list[Axes]], float]:
-    """The axes of each panel, with those of a `strip` below it, and the height of all in inches.
+    """The axes of each panel, with those of a `strip` below it, and the total height in inches.
 
-    Values are named at the left of a row, and lengths below a column, or with axes of their own everywhere.
+    Value labels are left of each row. Length labels are below each column, or below every panel without
+    `share_x`.
     """
     columns = columns_for(len(titles))
     rows = math.ceil(len(titles) / columns)
@@ -74,13 +75,13 @@ def panel_grid(
 
 ROW = 0.22  # inches
 SIZE = 6.5  # points
-NAME = 1.3  # inches that a row's name may take before it is broken
-BEYOND = 0.08  # of the span of an axis, outside of the outermost figures
-MOST = 5  # ticks across a narrow panel
+NAME = 1.3  # inches; longer names of rows are broken
+BEYOND = 0.08  # margin of an axis beyond the outermost figures, as a share of its span
+MOST = 5  # ticks of a narrow panel
 
 
 def draw_scatter(body: SubFigure, chart: ScatterChart, looks: Mapping[str, Look]) -> float:
-    """The panels on common axes; the height that they should have, in inches."""
+    """Draw the panels on common axes; return the height that they need, in inches."""
     names = [wrap(short_label(label), NAME, BODY) for label in chart.rows]
     tallest = max((1 + name.count("\n") for name in names), default=1)
     height = ROW * tallest * (len(names) + 1) if names else None
@@ -119,13 +120,13 @@ def _draw_mark(axes: Axes, mark: Mark, look: Look) -> None:
     for estimate, draw, at in ((across, axes.hlines, up.value), (up, axes.vlines, across.value)):
         if estimate.low is not None and estimate.high is not None:
             draw(at, estimate.low, estimate.high, color=look.colour, lw=1.2)
-    # A hollow mark is the larger one, so that it shows around a filled one at the same place.
+    # A hollow mark is larger, so that it is visible around a filled one at the same place.
     fill, size = ("none", 8.0) if mark.hollow else (look.colour, 5.0)
     axes.plot(across.value, up.value, look.marker, color=look.colour, mfc=fill, mew=1.1, ms=size, zorder=4)
 
 
 def _ticks_across(chart: ScatterChart) -> tuple[tuple[float, float], Mapping[float, str]]:
-    """The limits of the horizontal axis, and its ticks with their names."""
+    """The limits of the horizontal axis, and its ticks with their labels."""
     values = _values([mark.across for panel in chart.panels for mark in panel.marks])
     if chart.ratio:
         limits = RATIO.limits(values)
@@ -134,7 +135,7 @@ def _ticks_across(chart: ScatterChart) -> tuple[tuple[float, float], Mapping[flo
 
 
 def _ticks_up(chart: ScatterChart, names: Sequence[str]) -> tuple[tuple[float, float], Mapping[float, str]]:
-    """The limits and ticks of the vertical axis, or the `names` of the rows from the top."""
+    """The limits and ticks of the vertical axis; with `names` one tick per row, from the top."""
     if names:
         return (len(names) - 0.5, -0.5), {float(row): name for row, name in enumerate(names)}
     return _linear_ticks([*_values([m.up for panel in chart.panels for m in panel.marks]), *chart.levels])
@@ -152,16 +153,16 @@ def _values(estimates: list[Estimate]) -> list[float]:
 
 
 TITLE, NOTE = 12.0, 7.0  # points
-LEADING = 1.25  # the height of a line over its size
-INSIDE = (0.025, 0.0, 0.935, 1.0)  # what the panels may take; names beside them grow in a wider font
+LEADING = 1.25  # line height over font size
+INSIDE = (0.025, 0.0, 0.935, 1.0)  # area of the panels; a wider font needs more room for names next to them
 STRIP = 0.2  # inches of a row
 
-LONGEST = 28  # characters of a name that may stand beside a panel
+LONGEST = 28  # characters of a name next to a panel
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """The texts around the panels in every chart of a suite; `question` is the suite's own, if it has one."""
+    """The texts around the panels in every chart of a suite; `question` is the suite's, if it has one."""
 
     question: str | None
     constants: str
@@ -172,11 +173,11 @@ class Sheet:
 def draw_page(chart: AnyChart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
     """Draw a chart on a page.
 
-    Lines are named at their ends in a single panel with short names, else in a legend. Rows of points have
-    their names at the left.
+    A single panel with short names has them at the ends of its lines, otherwise there is a legend. Rows of
+    points have their names at the left.
     """
-    alone = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
-    direct = bool(chart.rows) if isinstance(chart, ScatterChart) else alone
+    single = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
+    direct = bool(chart.rows) if isinstance(chart, ScatterChart) else single
 
     def draw(body: SubFigure) -> float:
         if isinstance(chart, ScatterChart):
@@ -189,7 +190,7 @@ def draw_page(chart: AnyChart, sheet: Sheet, looks: Mapping[str, Look]) -> Figur
 def compose_page(
     chart: Captioned, sheet: Sheet, samples: Mapping[str, Artist], draw: Callable[[SubFigure], float]
 ) -> Figure:
-    """A page: texts and a legend (`samples`) around what `draw` draws, which returns its height in inches."""
+    """A page: texts and a legend (`samples`) around the panels, whose height in inches `draw` returns."""
     title = wrap(chart.title, ROOM, TITLE, "bold")
     question = sheet.question or (chart.question if chart.finding else "")
     subtitle = "\n".join(wrap(line, ROOM, BODY) for line in (question, sheet.constants) if line)
@@ -215,7 +216,7 @@ def compose_page(
 
 
 def line_samples(looks: Mapping[str, Look], baseline: str = "") -> dict[str, Artist]:
-    """The legend of implementations: name → a piece of its line with its marker."""
+    """The legend of implementations: name → a sample of its line with its marker."""
     return {
         short_label(label) + " (baseline)" * (label == baseline): line_sample(look)
         for label, look in looks.items()
@@ -227,7 +228,7 @@ def line_sample(look: Look) -> Artist:
 
 
 def _draw_panels(body: SubFigure, view: View, *, direct: bool) -> float:
-    """The panels, each with its outcome strip below; the height that they should have, in inches."""
+    """Draw the panels, each with its outcome strip below; return the height that they need, in inches."""
     chart = view.chart
     rows = chart.strip_rows(view.looks)
     titles = [panel.title for panel in chart.panels]

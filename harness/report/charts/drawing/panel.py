@@ -1,4 +1,4 @@
-"""One panel: scales and ticks, the line to compare with, points with their intervals, crossings."""
+"""One panel: scales and ticks, the baseline, points with their intervals, crossings."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ from harness.report.charts.drawing.style import BASELINE, FAINT, INK, WARNING, L
 from harness.report.charts.model import Chart, Panel, Series, stretches
 from harness.report.format import short_bytes, short_label
 
-LIGHT = (0, (1.0, 1.5))  # the dots of a second figure's line
-PUBLISHED = (0, (1.0, 2.5))  # those of a curve that a document states
+LIGHT = (0, (1.0, 1.5))  # dots of a second figure's line
+PUBLISHED = (0, (1.0, 2.5))  # dots of a published curve
 SIZE = 6.5  # points
 
 
@@ -26,7 +26,7 @@ SIZE = 6.5  # points
 class View:
     """The axes that all panels of a chart share, so that they can be compared by eye.
 
-    `lengths` and `values` are the limits of the axes; `floor` is where 0 B stands, if anything is 0.
+    `lengths` and `values` are the limits of the axes; `floor` is the height of 0 B, if a value is 0.
     """
 
     chart: Chart
@@ -45,12 +45,12 @@ class View:
         return cls(chart, looks, baseline, lengths, limits, floor)
 
     def on(self, value: float) -> float:
-        """The height of a value: that of the floor for 0, else the value itself."""
+        """The height of a value: the floor for 0, else the value."""
         return self.floor if self.floor is not None and not value else value
 
 
 def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
-    """Draw a panel; the ends of its lines, for names beside them."""
+    """Draw a panel; return the ends of its lines, for names next to them."""
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlim(*view.lengths)
@@ -69,7 +69,7 @@ def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
         draw_limit(axes, panel.limit, f"limit {short_bytes(panel.limit)}")
     drawn = [series for series in panel.series if series.points]
     for place, series in enumerate(drawn):
-        _draw_series(axes, series, panel, view, _aside(panel, place, len(drawn)))
+        _draw_series(axes, series, panel, view, _shift(panel, place, len(drawn)))
     for label, curve in panel.published:
         colour = view.looks[label].colour
         axes.plot(*zip(*curve.points, strict=True), ls=PUBLISHED, lw=1.2, color=colour)
@@ -83,7 +83,7 @@ def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
 
 
 def _line_ends(drawn: list[Series], view: View) -> list[LineEnd]:
-    """One end per implementation: that of its last line."""
+    """One end per implementation: the end of its last line."""
     last = {series.label: series.points[-1] for series in drawn if not series.light}
     ends: list[LineEnd] = []
     for label, point in last.items():
@@ -92,13 +92,13 @@ def _line_ends(drawn: list[Series], view: View) -> list[LineEnd]:
     return ends
 
 
-def _aside(panel: Panel, place: int, count: int) -> float:
-    """The factor that moves a series aside at a single length, where all would stand on each other."""
+def _shift(panel: Panel, place: int, count: int) -> float:
+    """The factor that shifts a series of a panel with a single length, so that series do not overlap."""
     return 2 ** (0.5 * ((place + 0.5) / count - 0.5)) if len(panel.lengths) == 1 else 1.0
 
 
 def tick_lengths(axes: Axes, panels: Sequence[Panel], share: float) -> None:
-    """A tick at every length of all panels, which share the axis; labels keep apart by a share of it."""
+    """Set a tick at every length of all panels; labels have at least a `share` of the axis between them."""
     low, high = axes.get_xlim()
     lengths = sorted({seq for panel in panels for seq in panel.lengths})
     labelled = thin_labels(lengths, (high / low) ** share)
@@ -106,13 +106,13 @@ def tick_lengths(axes: Axes, panels: Sequence[Panel], share: float) -> None:
 
 
 def set_ticks(axis: Axis, names: Mapping[float, str]) -> None:
-    """Ticks at these places alone, with these names."""
+    """Set only these ticks, with these names."""
     axis.set_ticks([], minor=True)
     axis.set_ticks(list(names), list(names.values()))
 
 
 def _tick_values(axes: Axes, view: View) -> list[float]:
-    """Write the ticks of the vertical axis, none without any value; where they are."""
+    """Set the ticks of the vertical axis (none without values); return their places."""
     labels: dict[float, str] = {}
     if any(panel.values for panel in view.chart.panels):
         labels = view.chart.scale.labels(*view.values)
@@ -125,7 +125,7 @@ def _tick_values(axes: Axes, view: View) -> list[float]:
 
 
 def draw_grid(axes: Axes, lengths: Sequence[float], values: Sequence[float]) -> None:
-    """Draw the grid as one path: matplotlib's own grid takes a third of the file."""
+    """Draw the grid as one path, because matplotlib's grid takes a third of the file."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     upright = [Path([(length, low), (length, high)]) for length in lengths]
     level = [Path([(left, value), (right, value)]) for value in values]
@@ -134,7 +134,7 @@ def draw_grid(axes: Axes, lengths: Sequence[float], values: Sequence[float]) -> 
 
 
 def draw_limit(axes: Axes, limit: float, name: str) -> None:
-    """Draw a level that is not to be passed, with its name."""
+    """Draw a limit as a line with its name."""
     axes.axhline(limit, color=WARNING, ls="-.", lw=1.0)
     axes.annotate(
         name,
@@ -148,12 +148,12 @@ def draw_limit(axes: Axes, limit: float, name: str) -> None:
     )
 
 
-def _draw_series(axes: Axes, series: Series, panel: Panel, view: View, aside: float) -> None:
-    """Draw a series; `aside` is a factor on the lengths that moves its points off those of others."""
+def _draw_series(axes: Axes, series: Series, panel: Panel, view: View, shift: float) -> None:
+    """Draw a series; `shift` is a factor on its lengths, so that its points do not cover others."""
     look = view.looks[series.label]
     line, width = (LIGHT, 1.0) if series.light else (look.line, look.width)
     for run in stretches(series.points, panel.lengths):
-        lengths = [point.seq * aside for point in run]
+        lengths = [point.seq * shift for point in run]
         axes.plot(lengths, [view.on(p.value) for p in run], color=look.colour, ls=line, lw=width)
         lows = [math.nan if point.low is None else point.low for point in run]
         highs = [math.nan if point.high is None else point.high for point in run]
@@ -163,7 +163,7 @@ def _draw_series(axes: Axes, series: Series, panel: Panel, view: View, aside: fl
     for hollow in {point.hollow: None for point in series.points}:
         points = [point for point in series.points if point.hollow is hollow]
         axes.plot(
-            [point.seq * aside for point in points],
+            [point.seq * shift for point in points],
             [view.on(point.value) for point in points],
             look.marker,
             color=look.colour,
@@ -177,9 +177,9 @@ def _draw_series(axes: Axes, series: Series, panel: Panel, view: View, aside: fl
 def draw_outcome_strip(
     axes: Axes, panel: Panel, rows: Sequence[str], looks: Mapping[str, Look], *, named: bool
 ) -> None:
-    """Draw a row per implementation under a panel, with a word for each case that gave no figure.
+    """Draw a row per implementation under a panel, with a word for each case without a figure.
 
-    `rows` are labels from the top; `named` writes them at the left, else their markers stand there.
+    `rows` are labels from the top; `named` writes them at the left, otherwise their markers are there.
     """
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks(range(len(rows)), [short_label(label) if named else "" for label in rows], size=SIZE)
@@ -188,8 +188,8 @@ def draw_outcome_strip(
         colour = looks[label].colour
         name.set_color(colour)
         if not named:
-            beside = axes.get_yaxis_transform()
-            axes.plot(-0.02, row, looks[label].marker, color=colour, ms=4, clip_on=False, transform=beside)
+            left = axes.get_yaxis_transform()
+            axes.plot(-0.02, row, looks[label].marker, color=colour, ms=4, clip_on=False, transform=left)
         own = sorted((o for o in panel.outcomes if o.label == label), key=lambda o: o.seq)
         for words, same in groupby(own, key=lambda o: o.words):
             for run in stretches(same, panel.lengths):

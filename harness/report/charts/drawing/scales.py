@@ -1,4 +1,4 @@
-"""Axis limits and ticks that read as people say them: 1Ki, 4Ki · 10 µs, 1 ms · 64 MiB · 0.5×, 1×."""
+"""Axis limits and ticks at round values: 1Ki, 4Ki · 10 µs, 1 ms · 64 MiB · 0.5×, 1×."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -8,12 +8,12 @@ from harness.core.units import format_bytes, format_ratio, format_seconds
 from harness.report.format import trim_zeros
 
 MOST = 8  # ticks on a vertical axis
-NARROW = 2.5  # an axis that spans less than this factor is ticked in equal steps
+NARROW = 2.5  # an axis with a smaller ratio of its limits has ticks in equal steps
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A figure's logarithmic axis: its format, ticks, anchor, and `least`, the smallest factor it spans."""
+    """A figure's logarithmic axis: format, ticks, anchor, and `least`, the smallest ratio of its limits."""
 
     format: Callable[[float], str]
     ticks: Callable[[float, float], list[float]]
@@ -21,7 +21,7 @@ class Scale:
     anchor: float | None = None
 
     def limits(self, values: Iterable[float]) -> tuple[float, float]:
-        """Room for the values (and the anchor), a tenth of the span beyond them on both sides."""
+        """The limits of the values (and the anchor), with a tenth of the span on both sides."""
         positive = [value for value in values if value > 0]
         reach = [*positive, self.anchor] if self.anchor else positive
         low, high = min(reach, default=1.0), max(reach, default=1.0)
@@ -46,7 +46,7 @@ def linear_ticks(low: float, high: float, most: int = MOST) -> list[float]:
 
 
 def decimal_ticks(low: float, high: float) -> list[float]:
-    """Ticks at 1, 2, 5 of every decade, or powers of ten, or every second, third … power of ten."""
+    """Ticks at 1, 2, 5 of every decade, or at powers of ten, or at every second, third … power of ten."""
     if high / low < NARROW:
         return linear_ticks(low, high)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -61,7 +61,7 @@ def decimal_ticks(low: float, high: float) -> list[float]:
 
 
 def binary_ticks(low: float, high: float) -> list[float]:
-    """Ticks at powers of two, all or every second, fifth, tenth …; in equal steps of a unit when narrow."""
+    """Ticks at powers of two, all or every second, fifth, tenth …; in equal steps on a narrow axis."""
     if high / low < NARROW:
         unit = 1024.0 ** math.floor(math.log(low, 1024)) if low >= 1024 else 1.0
         return [tick * unit for tick in linear_ticks(low / unit, high / unit)]
@@ -72,7 +72,7 @@ def binary_ticks(low: float, high: float) -> list[float]:
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:
-    """Ticks at powers of two or of four around 1×; decades where those are many or have many digits."""
+    """Ticks at powers of two or four around 1×; decades if those are too many or have many digits."""
     binary = NARROW <= high / low <= 4**MOST and low > 1 / 64 and high < 1024
     return binary_ticks(low, high) if binary else decimal_ticks(low, high)
 
@@ -87,7 +87,7 @@ RATIO = Scale(_format_tick, ratio_ticks, least=1.5, anchor=1.0)
 
 
 def floor_of(values: Iterable[float]) -> float | None:
-    """Where 0 stands on a logarithmic axis of bytes: well below all else; None if nothing is 0."""
+    """The place of 0 on a logarithmic axis of bytes, well below all other values; None if no value is 0."""
     everything = list(values)
     if all(everything):
         return None
@@ -95,17 +95,17 @@ def floor_of(values: Iterable[float]) -> float | None:
 
 
 def length_limits(lengths: Iterable[int]) -> tuple[float, float]:
-    """Axis limits: half an octave on both sides of a single length, else a part of the span."""
+    """Axis limits: half an octave on both sides of a single length, else a share of the span."""
     grid = list(lengths)
     span = math.log2(max(grid) / min(grid))
     room = 2 ** min(max(span / 12, 0.15), 0.5) if span else 2**0.5
     return min(grid) / room, max(grid) * room
 
 
-def thin_labels(lengths: list[int], apart: float) -> set[int]:
-    """The lengths whose labels have room: the longest, and others more than a factor `apart`."""
+def thin_labels(lengths: list[int], factor: float) -> set[int]:
+    """The lengths with room for a label: the longest, and others that differ by more than `factor`."""
     labelled: list[int] = []
     for seq in reversed(lengths):
-        if not labelled or labelled[-1] / seq > apart:
+        if not labelled or labelled[-1] / seq > factor:
             labelled.append(seq)
     return set(labelled)

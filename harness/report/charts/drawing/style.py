@@ -1,4 +1,4 @@
-"""The style of charts: colours that colour-blind readers tell apart, on light ground and on dark; text."""
+"""The style of charts: text, and colours for colour-blind readers on light and dark backgrounds."""
 
 import re
 import textwrap
@@ -8,27 +8,27 @@ from typing import Any
 
 import matplotlib as mpl
 
-# Text and lines keep a contrast of 3, which WCAG 2.1 (1.4.11) asks of graphics, with white and with #0d1117,
-# a browser's dark page: charts have no background. Both leave a band of middling lightness; these are in it.
+# Text and lines have a contrast of 3, as WCAG 2.1 (1.4.11) requires for graphics, both with white and with
+# #0d1117, a browser's dark page, because charts have no background. Only colours of medium lightness do.
 INK = "#777777"
 WARNING = "#cf3a4a"
 # After Okabe and Ito (https://jfly.uni-koeln.de/color/), without their light and dark ends.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#c06090", "#a87a00", "#7a6ad8")
-FAINT = 0.25  # the opacity of what only guides the eye
+FAINT = 0.25  # opacity of grid and bars
 
-POINTS = 72  # to the inch
+POINTS = 72  # per inch
 BODY = 8.5  # points
-# Inches. One width for all pages, so that text is as large in each of them when they are scaled to a column.
+# Inches. All pages have one width, so that their text has one size when they are scaled to a column.
 WIDTH = 8.0
 ROOM = 0.94 * WIDTH  # for text
 # The width of a character over the font's size. DejaVu Sans has 0.52 on average and 0.58 in bold, and more
-# where fields are listed (`=` and `·` are wide); where a reader's font is wider, lines have 15 % to grow.
+# in lists of fields (`=` and `·` are wide). The rest, 15 %, is a margin for wider fonts of readers.
 EM = {"normal": 0.64, "bold": 0.7}
 
-_MARKERS = ("o", "^", "D", "v", "p", "<", "h")  # seven beside six colours: 42 pairs before one recurs
+_MARKERS = ("o", "^", "D", "v", "p", "<", "h")  # seven markers and six colours: 42 different pairs
 
-# The reader's own matplotlibrc must not change a chart, so everything starts from the defaults. Text stays
-# text, in the reader's font: DejaVu Sans comes with matplotlib and is as wide as any that may stand for it.
+# The user's matplotlibrc must not change a chart, so everything starts from the defaults. Text stays text in
+# the reader's font. DejaVu Sans comes with matplotlib and is as wide as its usual substitutes.
 _STYLE: dict[Any, Any] = {
     "font.family": ["sans-serif"],
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
@@ -63,7 +63,7 @@ def style() -> Any:
 
 @dataclass(frozen=True)
 class Look:
-    """One implementation's colour, marker and line, the same in every chart of its suite."""
+    """One implementation's colour, marker and line, equal in every chart of its suite."""
 
     colour: str
     marker: str
@@ -75,7 +75,7 @@ BASELINE = Look(INK, "s", "--", 1.3)
 
 
 def looks(labels: Iterable[str], baseline: str) -> Mapping[str, Look]:
-    """Label → look. Labels without data count too, so that a failed implementation keeps its colour."""
+    """Label → look, also for labels without data, so that a failed implementation has a fixed colour."""
     by_label = {baseline: BASELINE} if baseline else {}
     others = [label for label in labels if label != baseline]
     for place, label in enumerate(others):
@@ -88,12 +88,12 @@ def looks(labels: Iterable[str], baseline: str) -> Mapping[str, Look]:
 
 
 class _Wrapper(textwrap.TextWrapper):
-    """Wraps between options, too, before it breaks a word: `name[one=1,` above `two=2]`."""
+    """A wrapper that also breaks between options, before it breaks a word: `name[one=1,` above `two=2]`."""
 
     wordsep_simple_re = re.compile(r"(\s+)|(?<=,)(?=\w)|(?<=\w)(?=\[)")
 
 
 def wrap(text: str, inches: float, size: float, weight: str = "normal") -> str:
-    """Lines that fit into so many inches in any usual font."""
+    """The text in lines of at most this many inches in any usual font."""
     characters = int(inches * POINTS / (size * EM[weight]))
     return _Wrapper(characters, break_on_hyphens=False).fill(text)
