@@ -101,6 +101,8 @@ def write_receipt(runs: Sequence[FindingsRun], chart: str | None) -> str:
     if quick_notes(runs[0].info):
         why = f"{runs[0].name} was measured with --quick, which is too noisy for a receipt"
         raise UsageError(f"--pr: {why}; measure without --quick, or name another run with --run")
+    if not any(record.timing for record in runs[0].records):
+        raise UsageError(f"--pr: {runs[0].name} has no times; name a run of seqsweep run with --run")
     if chart is not None:
         try:
             require_picture_url(chart)

@@ -9,6 +9,7 @@ from typing import Any
 from harness.core.errors import SeqsweepError
 from harness.core.file_lock import holder_of
 from harness.core.fingerprint_identity import device_name
+from harness.core.typed_command import QUICK, quick_notes
 from harness.store.runs import LOCK, RunFolder
 
 FINISHED, OPEN, WRITTEN = "finished", "open", "being written"
@@ -25,6 +26,7 @@ class RunSummary:
     """
 
     run: str
+    command: str  # run, check, static or profile; "run --quick" if its times are noisy
     started: str | None  # UTC, ISO 8601
     commit: str | None  # of the repository around the folder that it was started in, at that time
     dirty: bool | None  # whether files differed from the commit
@@ -54,6 +56,7 @@ def summarise(folder: RunFolder) -> RunSummary:
         problems.append(str(error))
     return RunSummary(
         run=folder.id,
+        command=f"{info.get('depth') or 'run'}{f' {QUICK}' * bool(quick_notes(info))}",
         started=info.get("started"),
         commit=git.get("commit"),
         dirty=git.get("dirty"),

@@ -40,7 +40,9 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     requested = [_parse_name(catalog, "--impl", text) for text in dict.fromkeys(overrides.impls)]
     for name in names:
         if name not in grids:
-            raise UsageError(f'unknown suite "{name}"{nearest(name, grids, config.path.name)}')
+            family, slash, own = name.partition("/")
+            hint = f"; for one implementation use --family {family} --impl {own}" if slash else ""
+            raise UsageError(f'unknown suite "{name}"{hint or nearest(name, grids, config.path.name)}')
     chosen = [grids[name] for name in dict.fromkeys(names or config.default)]
     flag, needed = "--plugin", list[frozenset[str]]()
     if overrides.families:

@@ -21,6 +21,7 @@ from harness.core.units import (
 Amount = TypeVar("Amount", int, float)
 
 _MEMORY_SHARE = 0.75
+_SMALLEST_MEMORY = 1 << 20
 
 
 def _default_memory() -> int:
@@ -82,7 +83,10 @@ def _positive(amount: Amount) -> Amount:
 
 def _memory(raw: object) -> int:
     share = str(raw).strip().endswith("%")
-    return int(parse_share(raw) * usable_memory()) if share else parse_bytes(raw)
+    size = int(parse_share(raw) * usable_memory()) if share else parse_bytes(raw)
+    if size < _SMALLEST_MEMORY:
+        raise ValueError(f'"{raw}" is less than a process needs; write it with a unit, for example 4GiB')
+    return size
 
 
 def _seed(raw: object) -> int:
@@ -95,7 +99,7 @@ def _seed(raw: object) -> int:
 _PARSERS: dict[str, tuple[str, Callable[[object], float | int]]] = {
     "budget": ("budget_s", lambda raw: _positive(parse_seconds(raw))),
     "timeout": ("timeout_s", lambda raw: _positive(parse_seconds(raw))),
-    "memory": ("memory_bytes", lambda raw: _positive(_memory(raw))),
+    "memory": ("memory_bytes", _memory),
     "threads": ("threads", lambda raw: _positive(parse_count(raw))),
     "precision": ("precision", parse_share),
     "seed": ("seed", _seed),

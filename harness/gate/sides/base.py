@@ -166,7 +166,7 @@ def base_of(
     elif prefix == "py":
         yield Base(_interpreter_side(rest, candidate, plugins, scratch), None)
     else:
-        commits, description = chosen_commits(candidate.catalog, wanted, rest or None)
+        commits, description = chosen_commits(candidate.catalog, wanted, rest or None, config_path)
         with check_out(commits, scratch) as trees:
             imports = BaseImports(candidate.catalog, trees)
             config = path_in_worktree(config_path, trees)
@@ -247,13 +247,18 @@ def _read_catalog(
         raise SideError(f"the base, {description}, does not load: {error}") from None
 
 
-def chosen_commits(catalog: Catalog, wanted: Collection[str], ref: str | None) -> tuple[dict[Path, str], str]:
+def chosen_commits(
+    catalog: Catalog, wanted: Collection[str], ref: str | None, config_path: Path
+) -> tuple[dict[Path, str], str]:
     """(commits by repository, for repositories with a wanted implementation; description of the commits).
 
+    If bench.yaml belongs to another repository than seqsweep, seqsweep's own code is the same on both sides.
     UsageError if there is no repository, if one of them does not have `ref`, or if there is no default.
     """
     files = sorted({catalog.implementations[name].file for name in wanted})
     repositories = sorted({top for file in files if (top := toplevel(Path(file)))})
+    if len(repositories) > 1 and toplevel(config_path) != toplevel(PROJECT):
+        repositories = [repo for repo in repositories if repo != toplevel(PROJECT)]
     if not repositories:
         problem = "git is not installed" if shutil.which("git") is None else "they are in no git repository"
         raise UsageError(

@@ -134,12 +134,14 @@ def runs_table(runs: Sequence[RunSummary]) -> Group:
 
     if not runs:
         return Group(Text("No run is stored. Start one with: seqsweep run"))
-    table = plain_table("run", "started", "commit", "machine", "cases", "results", "suites", "")
+    table = plain_table("run", "command", "started", "commit", "machine", "cases", "results", "suites", "")
     for run in runs:
         cases = str(run.cases) if run.cases == run.planned else f"{run.cases} of {run.planned}"
         statuses = ", ".join(f"{count} {status}" for status, count in run.statuses.items())
         state = "" if run.state == FINISHED else run.state
-        table.add_row(*map(Text, (run.run, *origin(run), cases, statuses, ", ".join(run.suites), state)))
+        table.add_row(
+            *map(Text, (run.run, run.command, *origin(run), cases, statuses, ", ".join(run.suites), state))
+        )
     problems = [Text(f"! {run.run}: {text}", style="yellow") for run in runs for text in run.problems]
     return Group(table, Text(""), Text(RUNS_CAPTION), *problems)
 

@@ -65,10 +65,11 @@ class CallPredictor:
         predicted = self.predict(case)
         if predicted is None or predicted.seconds <= longest_s:
             return None
+        needed = f"{math.ceil(1.2 * predicted.seconds)}s"  # a fifth more, because predictions are uncertain
         return (
             f"predicted {format_seconds(predicted.seconds, 2)} a call "
             f"(exponent {predicted.exponent:.2f}, from shorter lengths); "
-            f"the limit here is {format_seconds(longest_s, 2)}: raise --budget"
+            f"the limit here is {format_seconds(longest_s, 2)}: raise --budget to {needed}"
         )
 
 
