@@ -3,7 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from harness.analysis.compare_runs import SideBySide, across, describe_differences, within
+from harness.analysis.compare_runs import (
+    SideBySide,
+    describe_differences,
+    match_implementations,
+    match_runs,
+)
 from harness.analysis.machine_speedups import MachineSpeedups, machine_speedups
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest
@@ -74,7 +79,7 @@ def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> S
             f"--impl: name two implementations of the run, as --impl scatter,broadcast; got {len(pair)}"
         )
     folder = find(results, run)
-    matched = within(folder.read().records, pair[0], pair[1])
+    matched = match_implementations(folder.read().records, pair[0], pair[1])
     if not matched.changes:
         raise UsageError(
             f"--impl: {pair[0]} and {pair[1]} share no point in run {run}; see seqsweep show --run {run}"
@@ -96,7 +101,7 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
             f"the runs differ in {', '.join(differences)}: their timings are of different machines; "
             "--force shows them all the same"
         )
-    matched = across(first.read().records, second.read().records)
+    matched = match_runs(first.read().records, second.read().records)
     if not matched.changes:
         raise UsageError(f"runs {first.id} and {second.id} share no case; see seqsweep show --run {first.id}")
     heading, runs = _heading(TREND, first, second), {EARLIER: summarise(first), LATER: summarise(second)}

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from harness.analysis.results import by_suite
 from harness.analysis.sensitivity import FIELD, DrawnCase, Sensitivity, count_ratios, level_of, sensitivities
-from harness.analysis.stats import read_interval
+from harness.analysis.stats import interval_verdict
 from harness.commands.output import console, print_json, print_problems
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
@@ -106,11 +106,11 @@ def sentence(member: Sensitivity) -> str:
     is_baseline = member.implementation == member.baseline
     what = "time" if is_baseline else f"speedup over {fmt.short_label(member.baseline)}"
     ratio = largest.ratio
-    doubt = ratio.reason if ratio.low is None else read_interval(ratio)
+    doubt = ratio.reason if ratio.low is None else interval_verdict(ratio)
     return (
         f"{name}: its {what} differs most on {largest.distribution} at {format_count(largest.record.seq)}: "
         f"{fmt.speedup(ratio.value or 1.0, ratio.low, ratio.high)} of that on {member.first}"
-        f"{'' if largest.is_told_apart else f' ({doubt})'}"
+        f"{'' if largest.is_different else f' ({doubt})'}"
     )
 
 

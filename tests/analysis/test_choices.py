@@ -112,8 +112,8 @@ def test_only_what_means_the_same_and_was_measured_alike_is_called():
     assert [choice.implementation for point in found.points.values() for choice in point.choices] == [
         "mask/base"
     ]
-    inexact = "(not mathematically equivalent to the baseline; --inexact takes it, too)"
-    everywhere = "at 1Ki, 4Ki, 16Ki, 64Ki (measured otherwise)"
+    inexact = "(not mathematically equivalent to the baseline; --inexact includes it)"
+    everywhere = "at 1Ki, 4Ki, 16Ki, 64Ki (measured under other conditions)"
     assert found.left_out == {
         "mask/other": inexact,
         "mask/bound": inexact,

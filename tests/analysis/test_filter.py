@@ -70,5 +70,5 @@ def test_options_may_be_left_out_where_there_is_one_variant(name):
 
 def test_of_several_variants_one_has_to_be_named():
     assert baselines("two[keep=2]")["topk"] == "topk/two[keep=2]"
-    with pytest.raises(UsageError, match=r'"two" is several in topk; write two\[keep=1\] or two\[keep=2\]'):
+    with pytest.raises(UsageError, match=r"several in topk; write two\[keep=1\] or two\[keep=2\]"):
         rebase(INFO, "two")

@@ -44,15 +44,15 @@ def test_a_load_on_one_side_alone_divides_out_where_distributions_share_their_ro
     base, x = sensitivities(results(suite, made), {})
     assert x.largest.ratio[:3] == pytest.approx((1.25, 1.25, 1.25))
     assert base.largest.ratio[:3] == pytest.approx((1.0, 1.0, 1.0))
-    assert (base.largest.is_told_apart, x.largest.is_told_apart) == (False, True)
+    assert (base.largest.is_different, x.largest.is_different) == (False, True)
 
 
 def test_distributions_of_rounds_of_their_own_decide_nothing(record, suite):
     made = cases(record, iid=0.5, tied=0.2)
     for one in sensitivities([suite(made)], {"mask": "iid"}):
         ratio = one.largest.ratio
-        assert (ratio.low, ratio.high, one.largest.is_told_apart) == (None, None, False)
-        assert ratio.reason == "they were not measured in the same rounds: seqsweep sensitivity does that"
+        assert (ratio.low, ratio.high, one.largest.is_different) == (None, None, False)
+        assert ratio.reason == "not measured in the same rounds; measure with seqsweep sensitivity"
     assert ratio.value == pytest.approx(2.5)
 
 
@@ -62,14 +62,14 @@ def test_one_that_had_to_be_measured_apart_has_a_factor_and_no_interval(record, 
     _, x = sensitivities(results(suite, made[:2] + later), {"mask": "iid"})
     ratio = x.largest.ratio
     assert (ratio.value, ratio.low, ratio.high) == (pytest.approx(2.5), None, None)
-    assert ratio.reason == "no round has all"
+    assert ratio.reason == "no round has all sides"
 
 
 def test_a_change_that_is_certain_comes_before_a_larger_one_that_is_not(record, suite):
     made = cases(record, iid=0.5, tied=0.25, zeros=0.1)
     made[-1] = record("x", 4096, [0.1, 2.0] * 15, workload={"distribution": "zeros"})
     _, x = sensitivities(results(suite, made), {"mask": "iid"})
-    assert [case.is_told_apart for case in x.cases] == [False, True, False]
+    assert [case.is_different for case in x.cases] == [False, True, False]
     assert x.largest.distribution == "tied"
 
 
@@ -88,5 +88,5 @@ def test_too_few_rounds_for_a_joint_interval_say_how_many_it_takes(record, suite
         for name in ("base", "x")
     ]
     _, x = sensitivities(results(suite, short), {})
-    assert not x.largest.is_told_apart
+    assert not x.largest.is_different
     assert x.largest.ratio.reason == "needs ≥ 7 rounds; has 6"

@@ -72,7 +72,7 @@ def test_only_rounds_that_both_have_are_paired(timing):
 def test_sides_without_a_common_round_have_no_ratio(record, timing):
     one = record("a", 1, timing=timing([1.0], [0]))
     other = record("b", 1, timing=timing([1.0], [5]))
-    assert ratio([one], [other]).reason == "no round has all"
+    assert ratio([one], [other]).reason == "no round has all sides"
 
 
 def by_process(record, name, factors):
@@ -105,7 +105,7 @@ def test_processes_that_agree_have_an_interval_of_no_width(record):
 
 def test_processes_are_paired_by_replicate_and_run(record):
     base = record("base", 4096, [1.0] * 6, replicate=1)
-    assert ratio([base], [record("x", 4096, [1.0] * 6)]).reason == "no process timed all"
+    assert ratio([base], [record("x", 4096, [1.0] * 6)]).reason == "no process has all sides"
     assert ratio([base], [record("x", 4096, [1.0] * 6, replicate=1, run="r2")]).value is None
 
 

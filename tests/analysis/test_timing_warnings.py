@@ -27,7 +27,7 @@ def test_a_jump_and_back_is_no_drift(timing):
 
 def test_two_levels_are_told_with_their_share(timing):
     mixed = [slow for pair in zip(steady(20), steady(20, level=2e-3), strict=True) for slow in pair]
-    assert any("1.0 ms and 2.0 ms (50 % of readings)" in doubt for doubt in timing_warnings(timing(mixed)))
+    assert any("1.0 ms and 2.0 ms (50 % of samples)" in doubt for doubt in timing_warnings(timing(mixed)))
 
 
 def test_a_few_outliers_are_no_level(timing):
@@ -37,5 +37,6 @@ def test_a_few_outliers_are_no_level(timing):
 
 
 def test_a_reading_that_is_too_short_is_told(timing):
-    assert any("a reading lasts 50 µs" in doubt for doubt in timing_warnings(timing(steady(20, level=5e-5))))
+    warnings = timing_warnings(timing(steady(20, level=5e-5)))
+    assert any("a sample lasts only 50 µs" in warning for warning in warnings)
     assert timing_warnings(timing(steady(20, level=5e-5), inner=20)) == ()

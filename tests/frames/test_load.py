@@ -122,7 +122,7 @@ def test_a_wrong_word_is_a_sentence(results: Path, words: dict[str, str], says: 
 
 
 def test_a_missing_place_names_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no runs; name a folder of results, or make a run with"):
+    with pytest.raises(UsageError, match="has no runs; name a folder of results, or measure with"):
         load(tmp_path / "nowhere")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_rgb
 
-from harness.analysis.compare_runs import SideBySide, across
+from harness.analysis.compare_runs import SideBySide, match_runs
 from harness.analysis.suite_results import results_of
 from harness.commands.compare import TREND
 from harness.profile.charts import profile_figures
@@ -47,7 +47,7 @@ def test_no_text_lies_on_another_and_none_leaves_the_page(run):
 
 def test_a_comparison_can_be_read_too(run):
     name, records = "a run of the same cases", run[1]
-    matched = across(records, [replace(record, run=name) for record in records])
+    matched = match_runs(records, [replace(record, run=name) for record in records])
     with style():
         _, figure = comparison_figure(SideBySide(True, TREND, "later", "earlier", {}, matched.changes, {}))
         assert_legible(figure, "comparison")

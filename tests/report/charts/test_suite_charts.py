@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from harness.analysis.compare_runs import SideBySide, across, within
+from harness.analysis.compare_runs import SideBySide, match_implementations, match_runs
 from harness.core.record import STATUSES, Correctness, Memory
 from harness.core.static_figures import Static
 from harness.report.charts import draw_suite
@@ -239,9 +239,11 @@ def test_comparisons_are_those_that_were_read():
         record("scatter", seq, run="later", source="sha256:b", timing=timing(1e-3, warnings=(drift,)))
         for seq, drift in ((4 * K, "drifts: 12 % slower"), (16 * K, "drifts: 13 % slower"))
     ]
-    runs = across(of_scatter(1e-3, source="sha256:a"), later)
+    runs = match_runs(of_scatter(1e-3, source="sha256:a"), later)
     said = {
-        "two implementations": compared(within(records, "scatter", "broadcast"), "scatter", "broadcast"),
+        "two implementations": compared(
+            match_implementations(records, "scatter", "broadcast"), "scatter", "broadcast"
+        ),
         "two runs": compared(runs, "later", "earlier", trend=True),
     }
     assert_golden("comparison_charts.txt", scenes(said))

@@ -20,11 +20,11 @@ from harness.report.tables.checks import print_checks
 from harness.report.tables.kernels import kernel_lines, kernel_page, kernels_table
 from harness.report.tables.max_seq import fits_of, longest_lines, longest_table
 from harness.report.tables.owners_table import (
+    caveats,
     change_sentence,
     comparison_lines,
     peak_sentence,
     place_of,
-    caveats,
 )
 from harness.report.tables.render import print_tables
 from harness.report.tables.suite import CHOICES, check_columns, suite_tables
