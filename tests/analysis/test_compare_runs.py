@@ -1,4 +1,4 @@
-"""Two sides beside each other: known ratios, honest intervals, and what is refused."""
+"""Comparison of two sides: known ratios and intervals, and refused comparisons."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def test_across_runs_the_interval_is_as_wide_as_both(record):
 
 
 @pytest.mark.parametrize(("framework", "kind"), [("jax", "program"), ("torch", "operators")])
-def test_the_same_program_is_said_to_be_the_same(record, static, framework, kind):
+def test_equal_programs_have_a_note(record, static, framework, kind):
     figures = {"host": static(temp_bytes=1, program="sha256:1")}
     slow = record("base", 8, SLOW, static=figures, framework=framework)
     (change,) = match_runs([slow], [slow]).changes
@@ -54,13 +54,13 @@ def test_the_same_program_is_said_to_be_the_same(record, static, framework, kind
     )
 
 
-def test_a_changed_source_is_said(record):
+def test_a_changed_source_has_a_note(record):
     one, other = (record("base", 8, SLOW, source=f"closure:{digest}") for digest in "ab")
     (change,) = match_runs([one], [other]).changes
     assert OTHER_SOURCE in change.warnings
 
 
-def test_a_side_that_failed_leaves_no_number(record):
+def test_a_failed_side_has_no_ratio(record):
     records = [record("base", 8, status="oom"), record("quick", 8, FAST)]
     (change,) = match_implementations(records, "quick", "base").changes
     assert change.ratio.value is None
@@ -73,7 +73,7 @@ def test_different_clocks_are_never_compared(record, timing):
         match_runs([record("base", 8, SLOW)], [record("base", 8, timing=events)])
 
 
-def test_cases_of_one_side_only_are_named(record):
+def test_cases_of_only_one_side_are_listed(record):
     one, other = record("base", 8, SLOW), record("base", 16, SLOW)
     assert match_runs([one], [other]) == ([], [other.case], [one.case])
     records = [one, record("quick", 8, FAST), other]
@@ -90,17 +90,17 @@ READINGS = {
 
 
 @pytest.mark.parametrize(("word", "bounds"), READINGS.items())
-def test_the_word_follows_the_interval_alone(word, bounds):
+def test_the_verdict_depends_only_on_the_interval(word, bounds):
     assert interval_verdict(Estimate(13.0, *bounds)) == word
 
 
 @pytest.mark.parametrize("bounds", READINGS.values())
-def test_nothing_is_decided_while_other_programs_take_the_processor(bounds):
+def test_a_ratio_is_doubtful_while_other_programs_use_the_processor(bounds):
     assert interval_verdict(Estimate(13.0, *bounds, doubtful=True)) == DOUBTFUL
 
 
 @pytest.mark.parametrize(("unit", "word"), [(ROUNDS, SAME), (BY_PROCESS, SLOWER)])
-def test_rounds_of_one_process_tell_no_difference_that_equal_programs_have(unit, word):
+def test_small_differences_within_one_process_are_about_the_same(unit, word):
     assert interval_verdict(Estimate(1.05, 1.02, 1.08, unit=unit)) == word
 
 

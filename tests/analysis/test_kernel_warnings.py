@@ -1,4 +1,4 @@
-"""What the plan of a kernel warns of: on which GPUs, and of which kernels nothing."""
+"""Warnings about kernels, by GPU, and kernels without a warning."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_multiprocessors_without_a_block():
         ("cuda:a100", 64, None),  # no multiprocessor holds a block
     ],
 )
-def test_a_grid_of_which_nothing_follows(gpu, blocks, waves):
+def test_grids_without_a_warning(gpu, blocks, waves):
     assert idle(kernel_of(grid=(blocks,), waves=waves, tail=waves), target(gpu)) == ""
 
 
