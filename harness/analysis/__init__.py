@@ -1,5 +1,5 @@
 """Pure functions over records: intervals, comparisons, scaling, crossovers, warnings.
 
-Nothing here reads a file, starts a process or prints. What only one feature needs (a gate's test, the
-verdict on a claim) lies in that feature's room. Imports store, sweep, catalog and core.
+Only `history` reads stored runs; nothing here starts a process or prints. Analysis for a
+single feature (a gate's test, the verdict on a claim) is in that feature's package.
 """

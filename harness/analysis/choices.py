@@ -1,8 +1,9 @@
-"""Which implementation to call, from which length on and over all axes that vary.
+"""Which implementation to call, by length and by every other axis that varies.
 
-The baseline is called until, at a measured length, another is faster with its whole interval, then that one,
-and so on. Below that length, down to the last one at which the other is slower with its whole interval, the
-evidence does not separate the two, and the former is kept: the dead zone.
+The baseline is called up to the measured length where another implementation's whole interval is faster. That
+one is called from there, and so on. The dead zone before that length has no certain difference between the
+two; it starts after the last length where the new one's whole interval is slower, and keeps the former
+choice.
 """
 
 import math
@@ -20,17 +21,17 @@ from harness.core.record import Record
 from harness.core.units import format_count
 from harness.core.workload import Value, canonical
 
-INEXACT = "not mathematically equivalent to the baseline; --inexact takes it, too"
+INEXACT = "not mathematically equivalent to the baseline; --inexact includes it"
 
 Candidates = Mapping[str, CaseRecords]  # label → its case, at one length
 
 
 @dataclass(frozen=True)
 class Choice:
-    """From length `first` on `implementation` is called, up to the next choice's.
+    """`implementation` is called from length `first` up to the next choice's.
 
-    `speedup` is over `former` at the measured length `at`. `former` is kept over the `dead_zone`, from its
-    first value up to the second. `reason` says why the choice changes although nothing became faster.
+    `speedup` is over `former` at the measured length `at`. `former` is called in the `dead_zone` (first and
+    last length). `reason` says why the choice changes although no implementation became faster.
     """
 
     first: int
@@ -46,8 +47,8 @@ class Choice:
 class LengthChoices:
     """The choices over the lengths, shortest first, and the evidence at the measured ones.
 
-    `not_slower` are the candidates at a length that no other is certainly faster than, `fastest` the one
-    with the lowest median.
+    `not_slower` are the candidates at a length for which no other is certainly faster; `fastest` has the
+    lowest median.
     """
 
     choices: tuple[Choice, ...]
@@ -56,16 +57,16 @@ class LengthChoices:
 
     @property
     def undecided(self) -> dict[int, str]:
-        """The fastest at measured lengths where another is called."""
+        """The fastest candidate at measured lengths where another is called."""
         return {s: label for s, label in self.fastest.items() if label != self.choice_at(s).implementation}
 
     def choice_at(self, seq: int) -> Choice:
-        """The choice that holds at a length."""
+        """The choice at a length."""
         return next((c for c in reversed(self.choices) if c.first <= seq), self.choices[0])
 
 
 def choose_by_length(lengths: Mapping[int, Candidates], baseline: str) -> LengthChoices:
-    """The choices over measured lengths, ascending, each with at least one candidate."""
+    """The choices over ascending measured lengths, each with at least one candidate."""
     sweep = _Sweep(lengths, baseline)
     for before, seq in pairwise([0, *lengths]):
         sweep.advance(before, seq)
@@ -95,21 +96,21 @@ class _Sweep:
         return self.choices[-1].implementation if self.choices else ""
 
     def advance(self, before: int, seq: int) -> None:
-        """Go from a measured length to the next, and change to what is faster there."""
+        """Go from a measured length to the next, and change to a faster implementation there."""
         here, first, reason = self.lengths[seq], seq, ""
         if self.now not in here:
-            first = before + 1  # what does not run here may not run between, either
+            first = before + 1  # an implementation that does not run here may not run in between
             reason = f"{self.now} does not run at {format_count(seq)}" if self.choices else ""
             start = self.baseline if self.baseline in here else _fastest(here)
             self._put(Choice(first, start, start, seq, Estimate(None), reason=reason))
-        rivals = [label for label in here if self.is_faster(seq, label, self.now)]
-        if rivals:
-            best = max(rivals, key=lambda label: self.speedup(seq, label, self.now).value or 0.0)
+        faster = [label for label in here if self.is_faster(seq, label, self.now)]
+        if faster:
+            best = max(faster, key=lambda label: self.speedup(seq, label, self.now).value or 0.0)
             zone = self._dead_zone(best, seq) if first == seq else None
             self._put(Choice(first, best, self.now, seq, self.speedup(seq, best, self.now), zone, reason))
 
     def _dead_zone(self, label: str, seq: int) -> tuple[int, int]:
-        """The lengths up to `seq` at which nothing says that `label` is slower than the one called."""
+        """The lengths up to `seq` at which `label` is not certainly slower than the current choice."""
         slower = [
             length
             for length, here in self.lengths.items()
@@ -123,11 +124,11 @@ class _Sweep:
         self.choices.append(choice)
 
     def is_faster(self, seq: int, label: str, over: str) -> bool:
-        """Whether it is faster than another with its whole interval."""
+        """Whether the whole interval of the speedup is above 1."""
         return (self.speedup(seq, label, over).low or 0.0) > 1
 
     def speedup(self, seq: int, label: str, over: str) -> Estimate:
-        """How many times as fast as another a candidate is; no value where both are one program."""
+        """The speedup of a candidate over another; without a value if both are one program."""
         key = seq, label, over
         if key not in self.known:
             mine, theirs = self.lengths[seq][label], self.lengths[seq][over]
@@ -140,9 +141,9 @@ class _Sweep:
 
 @dataclass(frozen=True)
 class SuiteChoices:
-    """The choices by length at each point of `axes`, the fields beside the length that vary.
+    """The choices by length at each point of `axes`, the other fields that vary.
 
-    `left_out` says of implementations where they were no candidates, and why; `inexact` are candidates
+    `left_out` maps implementations to where and why they were not candidates. `inexact` are the candidates
     that are not mathematically equivalent to the baseline.
     """
 
@@ -157,13 +158,13 @@ class SuiteChoices:
 def suite_choices(
     suite: SuiteRecords, defaults: Mapping[str, Value], *, inexact: bool = False
 ) -> SuiteChoices:
-    """The choices of a suite; `defaults` are the values of fields that records leave out.
+    """The choices of a suite; `defaults` are the values of fields that records omit.
 
-    Candidates have kept their contract, were timed by the baseline's clock, in its run, on its machine and
-    with its inputs, and have its semantics, unless `inexact`. UsageError without a baseline or a candidate.
+    Candidates passed their contract and were timed like the baseline: same clock, run, machine and inputs.
+    They have its semantics, unless `inexact`. UsageError without a baseline or a candidate.
     """
     if not suite.by_label.get(suite.baseline):
-        raise UsageError(f"suite {suite.name} has no baseline to keep in doubt; name one with --baseline")
+        raise UsageError(f"suite {suite.name} has no baseline to compare with; name one with --baseline")
     meaning = representative(suite.by_label[suite.baseline][0]).semantics
     refused: dict[str, dict[str, list[CaseRecords]]] = {}  # label → reason → cases
     cases: list[CaseRecords] = []
@@ -175,7 +176,7 @@ def suite_choices(
         else:
             cases.append(case)
     if not cases:
-        raise UsageError(f"suite {suite.name} has no time beside its baseline's; measure with: seqsweep run")
+        raise UsageError(f"suite {suite.name} has no comparable times; measure them with: seqsweep run")
     points = {case[0].case: _point(case, defaults) for case in suite.by_case.values()}
     axes, fixed = _divide_fields(suite, points)
     at_points = grouped(cases, lambda case: tuple(points[case[0].case].get(name) for name in axes))
@@ -198,9 +199,9 @@ def suite_choices(
 def _divide_fields(
     suite: SuiteRecords, points: Mapping[str, Mapping[str, Value]]
 ) -> tuple[tuple[str, ...], dict[str, Value]]:
-    """(the fields beside the length that vary over the cases, the values of those that do not).
+    """(the fields other than the length that vary over the cases, the values of fields that do not vary).
 
-    Of the latter only what records name: a default that no case sets says nothing of the suite.
+    The latter contain only fields in the records, not defaults that no case sets.
     """
     names = sorted({name for point in points.values() for name in point} - {"seq"})
     values = {name: [point.get(name) for point in points.values()] for name in names}
@@ -220,17 +221,17 @@ def _by_length(cases: list[CaseRecords]) -> dict[int, dict[str, CaseRecords]]:
 
 
 def _differs(record: Record, meaning: str) -> bool:
-    """Whether a record's result means something else than this semantics."""
+    """Whether a record has other semantics than `meaning`, or an author's bound."""
     return record.semantics != meaning or bool(record.bound)
 
 
 def _refused_at(
     why: str, cases: Iterable[CaseRecords], axes: Sequence[str], points: Mapping[str, Mapping[str, Value]]
 ) -> str:
-    """`at 16Ki, 64Ki (oom)`, or with axes `at 16Ki with mode=fwd_bwd (oom)`; for INEXACT the reason alone."""
+    """`at 16Ki, 64Ki (oom)`, or with axes `at 16Ki with mode=fwd_bwd (oom)`; only the reason for INEXACT."""
     if why == INEXACT:
         return f"({why})"
-    lengths: dict[str, dict[str, None]] = {}  # of a point, once each
+    lengths: dict[str, dict[str, None]] = {}  # of each point, without duplicates
     for case in cases:
         point = points[case[0].case]
         where = " ".join(f"{name}={canonical(point.get(name))}" for name in axes)
@@ -240,7 +241,7 @@ def _refused_at(
 
 
 def _refusal(case: CaseRecords, conditions: dict[str, tuple[object, ...]], meaning: str) -> str:
-    """Why a case is no candidate; empty where it is. Without a `meaning` any semantics will do."""
+    """Why a case is not a candidate; empty if it is. An empty `meaning` allows any semantics."""
     record = representative(case)
     failed = next((replicate.status for replicate in case if replicate.status != "ok"), None)
     if meaning and _differs(record, meaning):
@@ -248,4 +249,4 @@ def _refusal(case: CaseRecords, conditions: dict[str, tuple[object, ...]], meani
     if failed or record.timing is None:
         return failed or "not timed"
     mine = record.run, record.seed, record.fingerprint, clock_of(record.timing.method), record.timing.cache
-    return "" if conditions.setdefault(case.group, mine) == mine else "measured otherwise"
+    return "" if conditions.setdefault(case.group, mine) == mine else "measured under other conditions"

@@ -1,4 +1,4 @@
-"""Every case beside the baseline of its group: speedup with interval, ratios of static figures."""
+"""Comparison of every case with its group's baseline: speedup with interval, ratios of static figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from harness.analysis.stats import (
     SAME,
     SLOWER,
     Estimate,
-    read_interval,
+    interval_verdict,
     time_saved,
     unanimous_ratio,
 )
@@ -32,18 +32,17 @@ from harness.core.static_figures import Static
 
 @dataclass(frozen=True)
 class Comparison:
-    """One case against its baseline; `case` is an id, `baseline` and `implementation` are labels.
+    """One case compared with its baseline; `case` is an id, `baseline` and `implementation` are labels.
 
-    `speedup` is the baseline's time over the case's: above 1 the case is faster. `low` and `high`
-    bound it at 95 % over `samples` of `unit` (`rounds` of one process, or `processes`). The ratios
-    are the case's static figure over the baseline's: below 1 the case needs less. The cause of a None
-    is in `reason` (speedup and interval) or `unavailable` (a ratio, by its name). Where the suite names
-    its `layers`, or a model does, `per_step_s` is the time that the case saves in so many calls.
-    `same_program`: the case runs the baseline's program, so that a speedup is noise and never a crossover.
-    `other_semantics`: its result means something else than the baseline's. `unanimous`: every sample, of
-    two or more, is on the speedup's side of 1. `doubtful`: other programs took the processor meanwhile.
-    `cause` is the reason without the `n/a (…)` of tables, and `baseline_outcome` is set where the baseline
-    alone has no time.
+    `speedup` is the baseline's time over the case's: above 1 the case is faster. `low` and `high` bound it at
+    95 % over `samples` of `unit` (`rounds` of one process, or `processes`). The ratios are the case's static
+    figure over the baseline's: below 1 the case needs less. The cause of a None is in `reason` (speedup and
+    interval) or `unavailable` (a ratio, by its name). If the suite or a model has `layers`, `per_step_s` is
+    the time that the case saves in that number of calls. `same_program`: the case runs the baseline's
+    program, so a speedup is noise and never a crossover. `other_semantics`: its semantics differ from the
+    baseline's. `unanimous`: every sample, of two or more, is on the speedup's side of 1. `doubtful`: other
+    programs used the processor meanwhile. `cause` is the reason without the `n/a (…)` of tables.
+    `baseline_outcome` is set if only the baseline has no time.
     """
 
     suite: str
@@ -74,23 +73,23 @@ class Comparison:
     baseline_outcome: str = ""
 
     @cached_property
-    def reading(self) -> str:
-        """The word for the interval, as :func:`read_interval` has it; with the baseline's program SAME."""
+    def verdict(self) -> str:
+        """The :func:`interval_verdict` of the speedup; SAME if the case runs the baseline's program."""
         speedup = Estimate(self.speedup, self.low, self.high, unit=self.unit, doubtful=self.doubtful)
-        return SAME if self.same_program else read_interval(speedup.inverse)
+        return SAME if self.same_program else interval_verdict(speedup.inverse)
 
     @cached_property
     def side(self) -> int:
-        """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not decided.
+        """1 if the case is faster than the baseline, −1 if it is slower, 0 if undecided.
 
-        Without an interval the speedup alone says it.
+        Without an interval the speedup decides.
         """
         value = self.speedup or 1.0
-        return {FASTER: 1, SLOWER: -1, NO_INTERVAL: (value > 1) - (value < 1)}.get(self.reading, 0)
+        return {FASTER: 1, SLOWER: -1, NO_INTERVAL: (value > 1) - (value < 1)}.get(self.verdict, 0)
 
 
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
-    """The comparison of every case but the baseline's, in the order of the suite's records."""
+    """The comparison of every case except the baseline's, in the order of the suite's records."""
     return [
         _compare(suite, records, suite.baselines.get(records.group, ()), target)
         for records in suite.by_case.values()
@@ -99,7 +98,7 @@ def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
 
 
 def series_of(compared: Iterable[Comparison]) -> dict[tuple[str, str], list[Comparison]]:
-    """(panel, implementation) → its comparisons, shortest first."""
+    """(panel, implementation) → its comparisons, shortest length first."""
     ordered = sorted(compared, key=lambda comparison: comparison.seq)
     return grouped(ordered, lambda comparison: (comparison.panel, comparison.implementation))
 
@@ -135,7 +134,7 @@ def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...]
 
 
 def _same_program(records: Sequence[Record], base: Sequence[Record], target: str) -> bool:
-    """Whether the program hashes agree, or the case states as a fact that it is `exact by fallback`."""
+    """Whether the program hashes are equal, or a fact of the case is `exact by fallback`."""
     fallback = f"{representative(base).semantics} by fallback"
     stated = fallback in representative(records).facts.values()
     return stated or same_kind(records, base, target=target) == PROGRAM
@@ -144,7 +143,7 @@ def _same_program(records: Sequence[Record], base: Sequence[Record], target: str
 def _why_no_speedup(
     suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]
 ) -> tuple[str, str]:
-    """(why a case has no speedup, what became of its baseline if that is why); empty where it has one."""
+    """(why a case has no speedup, its baseline's outcome if that is the reason); empty with a speedup."""
     if not suite.baseline:
         return "no baseline", ""
     mine = representative(records)
@@ -178,7 +177,7 @@ def _figure_ratio(name: str, mine: Static | None, theirs: Static | None) -> tupl
 
 
 def incomparable(name: str, mine: Static | None, theirs: Static | None) -> str | None:
-    """Why a figure cannot be compared with the baseline's; None where it can."""
+    """Why a figure cannot be compared with the baseline's; None if it can."""
     if mine is None:
         return "not compiled"
     if theirs is None:
@@ -190,29 +189,29 @@ def incomparable(name: str, mine: Static | None, theirs: Static | None) -> str |
     if body_only(mine, name) or body_only(theirs, name):
         return BODY_ONLY
     if name == "flops" and mine.flops_source != theirs.flops_source:
-        return f"counted differently: {mine.flops_source}, the baseline's {theirs.flops_source}"
+        return f"counted differently: {mine.flops_source} (baseline: {theirs.flops_source})"
     return None
 
 
 NOT_EQUIVALENT = "not mathematically equivalent"
-_SAME = {PROGRAM: "a difference in time is noise", OPERATORS: "only the host's work between them can differ"}
-_APART = "the interval excludes 1 all the same, for a reason outside of the program"
+_SAME = {PROGRAM: "a time difference is noise", OPERATORS: "only host overhead between them can differ"}
+_STILL_DIFFERENT = "the interval still excludes 1, for a reason outside the program"
 
 
 def _notes(
     records: Sequence[Record], base: Sequence[Record], target: str, speedup: Estimate
 ) -> tuple[str, ...]:
-    """What a reader must know before believing the speedup."""
+    """The notes that qualify the speedup."""
     mine, theirs = representative(records), representative(base)
     notes: list[str] = []
     if mine.semantics != theirs.semantics:
-        notes.append(f"semantics {mine.semantics}, the baseline's is {theirs.semantics}: {NOT_EQUIVALENT}")
+        notes.append(f"semantics {mine.semantics} (baseline: {theirs.semantics}): {NOT_EQUIVALENT}")
     notes += state_bound(mine.bound)
-    notes += [f"of the baseline, {sentence}" for sentence in state_bound(theirs.bound)]
+    notes += [f"baseline: {sentence}" for sentence in state_bound(theirs.bound)]
     static, kind = static_of(records, target), same_kind(records, base, target=target)
     if static and static.program and kind:
         short = static.program.removeprefix("sha256:")[:8]
-        apart = kind != OPERATORS and read_interval(speedup.inverse) in {FASTER, SLOWER}
-        meaning = _APART if apart else _SAME[kind]
+        differs = kind != OPERATORS and interval_verdict(speedup.inverse) in {FASTER, SLOWER}
+        meaning = _STILL_DIFFERENT if differs else _SAME[kind]
         notes.append(f"same {kind} as the baseline ({mine.mode} hash {short}): {meaning}")
     return tuple(notes)

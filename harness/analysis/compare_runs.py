@@ -1,9 +1,9 @@
 """Changes between two sides: two implementations of one run, or one case in two runs.
 
-Only the first is a comparison: its readings were taken in the same rounds. Timings of different
-runs are a trend. On one machine, minutes apart and with nothing changed, stored timings differ by
-more than 10 % often enough that every usual test would raise a false alarm in a quarter to a third
-of comparisons; no interval covers the drift between two runs.
+Only the first is a comparison, because its samples come from the same rounds. Timings of different runs are a
+trend. On one machine, minutes apart and without a change, stored timings often differ by more than 10 %.
+Every usual test would give a false alarm in a quarter to a third of comparisons, and no interval covers this
+drift.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from harness.analysis.compare import NOT_EQUIVALENT
 from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
 from harness.analysis.same_program import same_kind
-from harness.analysis.stats import Estimate, ratio, read_interval, time_of
+from harness.analysis.stats import Estimate, interval_verdict, ratio, time_of
 from harness.catalog.source_hash import same_hash_kind
 from harness.core.clocks import is_one_clock
 from harness.core.errors import UsageError, nearest
@@ -22,9 +22,9 @@ from harness.core.record import Record, state_bound
 from harness.store.run_summary import RunSummary
 
 BOTH_INTERVALS = "both intervals"
-SAME_KIND = "same {kind} on both sides: whatever differs in time lies outside of the {kind}"
-OTHER_SOURCE = "the source has changed in between"
-UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs hash it in different ways"
+SAME_KIND = "same {kind} on both sides: a time difference comes from outside the {kind}"
+OTHER_SOURCE = "the source code changed between the runs"
+UNKNOWN_SOURCE = "unknown whether the source code changed: the two runs hash it differently"
 
 Replicates = tuple[Record, ...]
 Compare = Callable[[Replicates, Replicates], Estimate]
@@ -32,11 +32,11 @@ Compare = Callable[[Replicates, Replicates], Estimate]
 
 @dataclass(frozen=True)
 class Change:
-    """Time of `of` in units of the time of `to`: below 1, `of` is faster.
+    """The time of `of` divided by the time of `to`: below 1, `of` is faster.
 
-    The ratio's unit is `rounds`, `processes`, or `both intervals` where the sides
-    come from different runs (the widest that both sides' own 95 % intervals allow). `of_time` and `to_time`
-    are seconds per call. `reading` is the word for the ratio's interval, as :func:`read_interval` has it.
+    The ratio's unit is `rounds`, `processes`, or `both intervals` if the sides come from different runs (the
+    widest interval that both sides' 95 % intervals allow). `of_time` and `to_time` are seconds per call.
+    `reading` is the ratio's :func:`interval_verdict`.
     """
 
     case: str
@@ -53,11 +53,10 @@ class Change:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Two sides, the one called `of` in units of the one called `to`.
+    """Two sides, with the times of `of` divided by those of `to`.
 
-    `trend` is true where they were not measured together. `runs` are keyed by their sides' names; `only` has
-    the ids of the cases without a counterpart, by the side that has them. `differing` are facts of the
-    machine.
+    `trend`: they were not measured together. `runs` are keyed by the sides' names. `only` has the ids of
+    cases without a counterpart, by side. `differing` are facts of the machine.
     """
 
     trend: bool
@@ -88,19 +87,19 @@ class Matching(NamedTuple):
     only_to: list[str]
 
 
-def within(records: Sequence[Record], of: str, to: str) -> Matching:
-    """A change at every point of a run that has both implementations (labels, ids or names)."""
+def match_implementations(records: Sequence[Record], of: str, to: str) -> Matching:
+    """The change at every point of a run with both implementations (labels, ids or names)."""
     cases = by_case(records).values()
     return _match(_records_by_group(cases, of), _records_by_group(cases, to), ratio)
 
 
-def across(before: Sequence[Record], after: Sequence[Record]) -> Matching:
-    """A change of every case that both runs have, the later (`of`) in units of the earlier: a trend."""
+def match_runs(before: Sequence[Record], after: Sequence[Record]) -> Matching:
+    """The change of every case that both runs have, `after` divided by `before`: a trend."""
     return _match(by_case(after), by_case(before), lambda of, to: quotient(time_of(of), time_of(to)))
 
 
 def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: Compare) -> Matching:
-    """Match two sides by the keys that name a case on both."""
+    """Match two sides by the keys of their cases."""
     return Matching(
         [_change(mine, to[key], compare(mine, to[key])) for key, mine in of.items() if key in to],
         [records[0].case for key, records in of.items() if key not in to],
@@ -125,7 +124,7 @@ def _records_by_group(cases: Any, word: str) -> dict[str, Replicates]:
             group = group_of(records[0])
             if group in by_group:
                 raise UsageError(
-                    f'--impl: "{word}" stands there with several options; name one, as {label_of(records[0])}'
+                    f'--impl: "{word}" has several options; name one, for example {label_of(records[0])}'
                 )
             by_group[group] = records
     if not by_group:
@@ -147,20 +146,20 @@ def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
         seq=mine.seq,
         of_time=time_of(of),
         to_time=time_of(to),
-        reading=read_interval(estimate),
+        reading=interval_verdict(estimate),
         ratio=estimate,
         warnings=(*estimate.warnings, *_doubts(of, to)),
     )
 
 
 def _doubts(of: Replicates, to: Replicates) -> list[str]:
-    """What a reader must know before believing a change. UsageError where the clocks differ."""
+    """The notes that qualify a change. UsageError if the clocks differ."""
     mine, theirs = of[0], to[0]
     methods = {record.timing.method for record in (mine, theirs) if record.timing is not None}
     if not is_one_clock(*methods):
         raise UsageError(
-            f"{mine.case} was timed by {' and '.join(sorted(methods))}: readings of different clocks "
-            "are never compared; measure both sides in one way"
+            f"{mine.case} was timed by {' and '.join(sorted(methods))}: times of different clocks "
+            "cannot be compared; measure both sides with the same method"
         )
     doubts: list[str] = []
     if mine.semantics != theirs.semantics:
@@ -177,7 +176,7 @@ def _doubts(of: Replicates, to: Replicates) -> list[str]:
 
 
 def quotient(of: Estimate, to: Estimate) -> Estimate:
-    """The ratio of two values not measured together; its interval is as wide as both intervals allow."""
+    """The ratio of two separately measured values; its interval is the widest that both intervals allow."""
     if of.value is None or to.value is None:
         return Estimate(None, reason=of.reason or to.reason)
     warnings = tuple(dict.fromkeys((*of.warnings, *to.warnings)))

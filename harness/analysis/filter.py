@@ -1,4 +1,4 @@
-"""Filter a run by suite, family, implementation, length, mode and device."""
+"""Filters for runs by suite, family, implementation, length, mode and device."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from harness.core.errors import UsageError, nearest
 from harness.core.record import Record
 from harness.core.units import parse_count
 
-# Flag → the words that name a record there.
+# Flag → the words that match a record.
 NAMES: dict[str, Callable[[Record], set[str]]] = {
     "--family": lambda record: {record.family},
     "--impl": lambda record: forms(label_of(record)),
@@ -21,7 +21,7 @@ NAMES: dict[str, Callable[[Record], set[str]]] = {
 
 @dataclass(frozen=True)
 class Selection:
-    """Filter words as typed; an empty filter keeps everything. `impls` are names, ids or labels."""
+    """Filter words as typed; an empty filter selects everything. `impls` are names, ids or labels."""
 
     suites: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Selection:
     def of(self, info: Mapping[str, Any], records: Iterable[Record]) -> tuple[dict[str, Any], list[Record]]:
         """The suites and records that match; UsageError for a word that the run does not have.
 
-        `records` are taken one by one, and those that do not match are let go at once.
+        `records` are read one by one, and only those that match stay in memory.
         """
         kept = [record for _, record in self.across([(info, records)])]
         return self.narrow(info, kept), kept
@@ -41,9 +41,9 @@ class Selection:
     def across(
         self, runs: Iterable[tuple[Mapping[str, Any], Iterable[Record]]]
     ) -> Iterator[tuple[Mapping[str, Any], Record]]:
-        """The records of several runs that match, each with its run.json, one by one.
+        """The matching records of several runs one by one, each with its run.json.
 
-        UsageError, once all are read, for a word that none of the runs has.
+        After the last record, UsageError for a word that none of the runs has.
         """
         wanted = self._wanted()
         known: dict[str, set[str]] = {"suites": set(), **{flag: set() for flag in wanted}}
@@ -70,7 +70,7 @@ class Selection:
                     raise UsageError(f'{flag}: the run has no "{word}"{nearest(word, known[flag])}')
 
     def narrow(self, info: Mapping[str, Any], kept: Iterable[Record]) -> dict[str, Any]:
-        """Run.json with the suites and cases of the records that were kept, and no others."""
+        """Run.json with only the suites and cases of the selected records."""
         left = {record.case for record in kept}
         suites = {
             name: {**suite, "cases": [case for case in suite["cases"] if case in left]}
@@ -80,7 +80,7 @@ class Selection:
         return {**info, "suites": {name: suite for name, suite in suites.items() if suite["cases"]}}
 
     def _wanted(self) -> dict[str, tuple[str, ...]]:
-        """The words of each flag that was given, in the order in which they narrow each other."""
+        """The words of each given flag, in the order in which they are applied."""
         try:
             lengths = tuple(str(parse_count(word)) for word in self.seqs)
         except ValueError as error:
@@ -92,7 +92,7 @@ class Selection:
 def rebase(info: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Run.json with another baseline (a name, id or label) in every suite that has it.
 
-    UsageError where no suite has it, or where the name fits several variants of one.
+    UsageError if no suite has it, or if the name matches several variants in one suite.
     """
     suites: dict[str, dict[str, Any]] = {}
     known: set[str] = set()
@@ -102,7 +102,7 @@ def rebase(info: Mapping[str, Any], name: str) -> dict[str, Any]:
         fitting = [label for label in labels if name in forms(label)]
         if len(fitting) > 1:
             choices = " or ".join(label.split("/", 1)[1] for label in fitting)
-            raise UsageError(f'--baseline: "{name}" is several in {suite}; write {choices}')
+            raise UsageError(f'--baseline: "{name}" matches several in {suite}; write {choices}')
         known.update(form for label in labels for form in forms(label))
         changed = changed or bool(fitting)
         suites[suite] = {**described, "baseline": fitting[0]} if fitting else dict(described)

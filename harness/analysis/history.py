@@ -1,4 +1,4 @@
-"""History of a case: its median in every run on one machine, each beside the one before. A trend."""
+"""History of a case: its median in every run on one machine, compared with the previous run. A trend."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from harness.core.record import Record
 from harness.core.typed_command import quick_notes
 from harness.store.find import all_runs, find
 
-Facts = Mapping[str, Mapping[str, Any]]  # of fingerprints or environments, by their hash
+Facts = Mapping[str, Mapping[str, Any]]  # hash → facts of a fingerprint or environment
 
 
 @dataclass(frozen=True)
 class RunMedian:
-    """A case in one run: the median in seconds, and its ratio to the last run before that has one.
+    """A case in one run: the median in seconds, and its ratio to the previous run with a time.
 
-    `commit` is that of the repository it ran in, with `+` behind it where there were uncommitted changes.
-    `reason` says why there is no time. `quick`: the run was one of `--quick`, which is noisy.
+    `commit` is the repository's, followed by `+` if there were uncommitted changes. `reason` says why there
+    is no time. `quick`: the run used `--quick`, which is noisy.
     """
 
     run: str
@@ -38,9 +38,9 @@ class RunMedian:
 
 @dataclass(frozen=True)
 class CaseHistory:
-    """One case over runs of one fingerprint, the oldest first.
+    """One case over runs with one fingerprint, oldest first.
 
-    `left_out` are runs of other fingerprints, with what differs.
+    `left_out` maps runs with other fingerprints to the differences.
     """
 
     case: str
@@ -50,9 +50,9 @@ class CaseHistory:
 
 
 def read_histories(results: Path, patterns: Sequence[str], warn: Callable[[str], None]) -> list[CaseHistory]:
-    """The histories of the cases that the patterns match; `warn` is called for what cannot be read.
+    """The histories of the cases that match the patterns; `warn` is called with problems in reading.
 
-    UsageError for a pattern that matches none.
+    UsageError for a pattern without a match.
     """
     known: dict[str, dict[str, list[Record]]] = {}  # case → run → replicates
     fingerprints: dict[str, Any] = {}
@@ -97,12 +97,12 @@ def _history_of(
     for run, record in firsts.items():
         if record.fingerprint != newest.fingerprint:
             others = fingerprints.get(record.fingerprint) or {}
-            left_out[run] = ", ".join(describe_differences(others, known)) or "its fingerprint is not kept"
+            left_out[run] = ", ".join(describe_differences(others, known)) or "its fingerprint is not stored"
             continue
         time = time_of(runs[run])
         method = record.timing.method if record.timing else clock
         if clock and not is_one_clock(method, clock):
-            last = Estimate(None, reason=f"timed by {method}, the run before by {clock}")
+            last = Estimate(None, reason=f"timed by {method}, the previous run by {clock}")
         ratio, clock = quotient(time, last), method
         commit, why = _commit(environments.get(record.environment) or {}), record.reason or time.reason
         figures = record.started, commit, record.status, time, ratio, why

@@ -1,4 +1,4 @@
-"""One comparison on several machines, each with an interval of its own; nothing is pooled."""
+"""One comparison on several machines, with a separate interval for each; nothing is pooled."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,15 +11,15 @@ from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import DOUBTFUL, NO_INTERVAL, Estimate
 from harness.core.grouped import grouped
 
-OTHER_CODE = "its code differs from that of the newest run, or was hashed in another way"
-DISTRUSTED = "a side is not as registered: its contract or a check failed"
+OTHER_CODE = "its code differs from the newest run's, or was hashed differently"
+DISTRUSTED = "unexpected correctness: a contract or check of one side failed"
 
 
 @dataclass(frozen=True)
 class MachineSpeedup:
     """A comparison in the newest run on one machine; `reason` says why it does not count.
 
-    `source` are the hashes of both sides' code.
+    `source` has the hashes of both sides' code.
     """
 
     fingerprint: str
@@ -40,10 +40,10 @@ class MachineSpeedup:
 
     @property
     def verdict(self) -> str:
-        """The word for the interval; NO_INTERVAL where there is none."""
+        """The verdict of the interval; NO_INTERVAL without one."""
         if self.reason is None and self.compared.doubtful:
             return DOUBTFUL
-        return NO_INTERVAL if self.speedup.low is None else self.compared.reading
+        return NO_INTERVAL if self.speedup.low is None else self.compared.verdict
 
     def to_json(self) -> dict[str, Any]:
         names = {"fingerprint": self.fingerprint, "run": self.run, "verdict": self.verdict}
@@ -52,7 +52,7 @@ class MachineSpeedup:
 
 @dataclass(frozen=True)
 class MachineSpeedups:
-    """One comparison, of an implementation with the baseline of its suite at one point, by machine."""
+    """One comparison of an implementation with its suite's baseline at one point, by machine."""
 
     suite: str
     compared: Comparison  # of the newest run
@@ -60,7 +60,7 @@ class MachineSpeedups:
 
     @cached_property
     def verdicts(self) -> Mapping[str, int]:
-        """How many machines have each verdict."""
+        """Verdict → number of machines."""
         return Counter(machine.verdict for machine in self.machines)
 
     def to_json(self) -> dict[str, Any]:
@@ -72,13 +72,13 @@ class MachineSpeedups:
 def machine_speedups(suites: Iterable[SuiteRecords]) -> list[MachineSpeedups]:
     """Every comparison of the suites of several runs, by suite, panel and length.
 
-    On each machine the newest run counts, and only if its code is that of the newest run of all.
+    On each machine only the newest run counts, if its code equals that of the newest run of all.
     """
     points: dict[tuple[str, str, str | None], dict[str, MachineSpeedup]] = {}
     for suite in suites:
         for fingerprint, records in grouped(suite.records, lambda record: record.fingerprint).items():
-            alone = replace(suite, records=tuple(records))  # so that nothing is computed over two machines
-            for found in _speedups(alone, fingerprint):
+            part = replace(suite, records=tuple(records))  # so that nothing is computed over two machines
+            for found in _speedups(part, fingerprint):
                 point = points.setdefault((suite.name, found.compared.case, found.compared.baseline), {})
                 if fingerprint not in point or point[fingerprint].run < found.run:
                     point[fingerprint] = found
@@ -87,7 +87,7 @@ def machine_speedups(suites: Iterable[SuiteRecords]) -> list[MachineSpeedups]:
 
 
 def _speedups(suite: SuiteRecords, fingerprint: str) -> Iterator[MachineSpeedup]:
-    """The comparisons with a baseline; those that were only compiled or judged are left out."""
+    """The comparisons with a baseline, without cases that were only compiled or checked."""
     facts = suite.fingerprints.get(fingerprint) or {}
     for compared in comparisons(suite):
         records = suite.by_case[compared.case]
@@ -101,7 +101,7 @@ def _speedups(suite: SuiteRecords, fingerprint: str) -> Iterator[MachineSpeedup]
 
 
 def _by_machine(suite: str, machines: list[MachineSpeedup]) -> MachineSpeedups:
-    """One comparison over its machines, oldest run first; other code than the newest run's does not count."""
+    """One comparison over its machines, oldest run first; only the newest run's code counts."""
     machines.sort(key=lambda machine: machine.run)
     newest = machines[-1]
     counted = (m if m.source == newest.source else replace(m, reason=OTHER_CODE) for m in machines)

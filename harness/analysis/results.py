@@ -12,10 +12,10 @@ from harness.core.static_figures import Static
 
 HOST = "host"
 COUNTED = ("flops", "bytes_accessed")  # figures that multiply a loop's body by its trip count
-BODY_ONLY = "body only: a loop's length is not known, so its body counts once"
+BODY_ONLY = "loop body counted once, because its trip count is unknown"
 
 
-class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once is kept in its dict
+class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - cached properties need a __dict__
     """The replicates of one case, in order, with cached properties."""
 
     @cached_property
@@ -36,22 +36,22 @@ class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once 
 
     @cached_property
     def distrusted(self) -> bool:
-        """Whether its time decides nothing: a replicate is wrong, or right where it should not be."""
+        """Whether its time must not count: a replicate is incorrect, or unexpectedly correct."""
         return self.unexpected or any(record.status == "incorrect" for record in self)
 
     @property
     def point(self) -> dict[str, Any]:
-        """The fields by which every figure of the case names it."""
+        """The fields that identify the case in every figure."""
         return {"case": self[0].case, "implementation": self.label, "panel": self.panel, "seq": self[0].seq}
 
 
 @dataclass(frozen=True)
 class StepModel:
-    """A model that gave a suite its fields, as `label` names it: `layers` make the call in one of its steps.
+    """A model that defines a suite's fields; `layers` is the number of calls in one of its steps.
 
-    One element of a length stands for `tokens` of the model's context. `source` is where its publisher's
-    fields come from, with the SHA-256 of that file and of the preset made of it, and `note` says how the
-    cases differ from the model's calls.
+    One element of a length means `tokens` of the model's context. `source` is the origin of the publisher's
+    fields, with the SHA-256 of that file and of the preset made from it. `note` says how the cases differ
+    from the model's calls.
     """
 
     label: str
@@ -60,11 +60,11 @@ class StepModel:
     cases: frozenset[str]
     source: Mapping[str, str]
     note: str = ""
-    longest: int | None = None  # of the model's context, by its positions
+    longest: int | None = None  # the model's longest context, by its positions
 
     @property
     def origin(self) -> str:
-        """Repository, commit and file of its publisher's fields, and the file's hash, in short."""
+        """Repository, commit, file and shortened file hash of the publisher's fields."""
         file = self.source["path"].rpartition("/")[2]
         return (
             f"{self.source['repo']}@{self.source['commit'][:7]}, {file}, sha256 {self.source['sha256'][:12]}"
@@ -72,14 +72,14 @@ class StepModel:
 
     @property
     def whole_origin(self) -> str:
-        """`repo@commit:path`, and both hashes; runs before the second was kept have the first alone."""
+        """`repo@commit:path` and both hashes; older runs have only the first hash."""
         hashes = {name: self.source[name] for name in ("sha256", "preset") if name in self.source}
         where = "{repo}@{commit}:{path}".format(**self.source)
         return " ".join((where, *(f"{name}={digest}" for name, digest in hashes.items())))
 
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> "StepModel":
-        """The model as run.json describes it."""
+        """The model described in run.json."""
         values: dict[str, Any] = {f.name: described[f.name] for f in fields(cls) if f.name in described}
         values["cases"] = frozenset(described["cases"])
         return cls(**values)
@@ -89,10 +89,10 @@ class StepModel:
 class SuiteRecords:
     """The records of one suite. `baseline` and `implementations` are labels, options included.
 
-    `baseline` is empty when the suite has none. A case that several suites share is in each. `layers` is
-    how often a model's step makes the call, where the suite says so; else its `models` do. `targets` are
-    those requested, in that order. `fingerprints` are the facts of the machines, by the hash that records
-    name. Cases that differ in the field `interleaved` alone have shared their rounds, too.
+    `baseline` is empty if the suite has none. A case that several suites share is in each. `layers` is the
+    number of calls in a model's step, if the suite sets it; otherwise its `models` do. `targets` are those
+    requested, in that order. `fingerprints` are the facts of machines, by the hash in the records. Cases that
+    differ only in the field `interleaved` also share their rounds.
     """
 
     name: str
@@ -108,21 +108,21 @@ class SuiteRecords:
 
     @property
     def models_here(self) -> list[StepModel]:
-        """The models that any of these records belongs to."""
+        """The models of any of these records."""
         return [model for model in self.models if not model.cases.isdisjoint(self.by_case)]
 
     def layers_of(self, case: str) -> int | None:
-        """How often a step makes the call of a case: in its first model, else as the suite says."""
+        """The number of calls of a case in a step: from its first model, else from the suite."""
         return next((model.layers for model in self.models if case in model.cases), self.layers)
 
     @cached_property
     def by_case(self) -> "dict[str, CaseRecords]":
-        """The records of every case, as :func:`by_case` groups them."""
+        """Case id → its records, see :func:`by_case`."""
         return by_case(self.records)
 
     @cached_property
     def baselines(self) -> "dict[str, CaseRecords]":
-        """Group → the records of the baseline's case there."""
+        """Group → the records of its baseline case."""
         return {records.group: records for records in self.by_label.get(self.baseline, ())}
 
     @cached_property
@@ -132,7 +132,7 @@ class SuiteRecords:
 
     @cached_property
     def by_panel(self) -> "dict[str, dict[str, list[CaseRecords]]]":
-        """Panel → label → its cases, shortest first; panels in the order that the records have them."""
+        """Panel → label → its cases, shortest length first; panels in the order of the records."""
         panels: dict[str, dict[str, list[CaseRecords]]] = {}
         for records in self.by_case.values():
             panels.setdefault(records.panel, {}).setdefault(records.label, []).append(records)
@@ -148,12 +148,12 @@ def label_of(record: Record) -> str:
 
 
 def forms(label: str) -> set[str]:
-    """How an implementation may be written: with or without its family, with or without its options."""
+    """The accepted spellings of an implementation: with or without its family and its options."""
     return {form for text in (label, label.partition("[")[0]) for form in (text, text.split("/", 1)[1])}
 
 
 def group_of(record: Record) -> str:
-    """The group of a record's case, from its id: equal for all cases that are compared with each other."""
+    """The group of a record's case, from its id; cases of one group are compared with each other."""
     return f"{record.family}{record.case.removeprefix(label_of(record))}"
 
 
@@ -163,7 +163,7 @@ def panel_of(record: Record) -> str:
 
 
 def by_case(records: Iterable[Record]) -> dict[str, CaseRecords]:
-    """The records of every case, replicates in order, cases as they first appear."""
+    """Case id → its records, replicates in order, cases in order of first appearance."""
     return {
         case: CaseRecords(sorted(replicates, key=lambda record: record.replicate))
         for case, replicates in grouped(records, lambda record: record.case).items()
@@ -171,10 +171,10 @@ def by_case(records: Iterable[Record]) -> dict[str, CaseRecords]:
 
 
 def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRecords]:
-    """The suites that run.json (`info`) describes, each with its records.
+    """The suites in run.json (`info`), each with its records.
 
-    Records that no suite names form one suite per family, without a baseline, so that none is
-    lost. Records of a gate's sides belong to no suite.
+    Records outside of all suites form one suite per family without a baseline, so that none is lost. Records
+    of a gate's sides are not in a suite.
     """
     by_case_id = by_case(record for record in records if record.side is None)
     suites: list[SuiteRecords] = []
@@ -212,9 +212,9 @@ def _suites_by_family(records: Sequence[Record]) -> list[SuiteRecords]:
 
 
 def targets(suite: SuiteRecords) -> list[str]:
-    """Every target with static figures in the suite: in the requested order, else the host first.
+    """Every target with static figures in the suite, in the requested order, otherwise the host first.
 
-    The host is where a case runs, so figures that a case stores under its own device count as the host's.
+    The host is where a case runs, so figures stored under the case's device count as the host's.
     """
     names = {
         HOST if target == record.device else target for record in suite.records for target in record.static
@@ -224,7 +224,7 @@ def targets(suite: SuiteRecords) -> list[str]:
 
 
 def representative(records: Sequence[Record]) -> Record:
-    """The replicate that stands for its case: the first that was timed, else the first."""
+    """The replicate that represents its case: the first with a time, else the first."""
     for record in records:
         if record.timing is not None:
             return record
@@ -232,7 +232,7 @@ def representative(records: Sequence[Record]) -> Record:
 
 
 def static_of(records: Sequence[Record], target: str = HOST) -> Static | None:
-    """The compiler's figures of a case for a target; they are exact, so any replicate's serve."""
+    """The compiler's figures of a case for a target, from any replicate, because they are exact."""
     for record in records:
         figures = record.static.get(target)
         if figures is None and target == HOST:
@@ -243,5 +243,5 @@ def static_of(records: Sequence[Record], target: str = HOST) -> Static | None:
 
 
 def body_only(figures: Static, name: str) -> bool:
-    """Whether a figure counts a loop's first turn only, so that nothing may be computed from it."""
+    """Whether a figure counts a loop's body only once, so that it must not be used in computations."""
     return figures.body_only and name in COUNTED

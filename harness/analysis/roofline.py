@@ -1,14 +1,14 @@
 """The measured roofline of a machine: ceilings of FLOP/s by dtype and of bytes/s by working set.
 
-A ceiling is the fastest round of the fastest kernel, as in Berkeley's Empirical Roofline Toolkit: on a
-shared machine rates wander by a third within minutes, and honest calls are faster than the median of a few
-rounds. A smaller working set is at least as fast as a larger one: where the cost of a call hides that, the
-larger one's rate is used.
+A ceiling is the fastest round of the fastest kernel, like in Berkeley's Empirical Roofline Toolkit. On a
+shared machine rates vary by a third within minutes, and real calls can be faster than the median of a few
+rounds. A smaller working set is at least as fast as a larger one; if call overhead hides that, the larger
+one's rate is used.
 
-The share of what binds is work per second over the lower of the compute roof and the memory roof, which is
-that of the working set: bytes/s of the level that holds it, times FLOPs per byte. Nothing is faster than the
-compute roof, so a share above it is refused as an error of measurement. Above a memory roof it is a remark:
-counted bytes need not have been moved from there.
+A case's share is its work per second over the lower of two roofs: the compute roof, and the memory roof of
+its working set (bytes/s of the level with enough capacity, times FLOPs per byte). No call can exceed the
+compute roof, so a share above it is refused as a measurement error. A share above a memory roof only gets a
+note, because the counted bytes may come from a faster level.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,22 +22,22 @@ from harness.core.record import COUNTED_MODE, Record, StageFigures
 
 WIDTHS = {"f64": 8, "f32": 4, "tf32": 4, "bf16": 2, "f16": 2}  # bytes of an operand
 DRAM = "DRAM"
-BEYOND = 4  # times the last cache: from there on no part of a stream is found in it
-WITHIN = 0.75  # of a cache: a set of its whole size shares it with the stack and the code
+BEYOND = 4  # a stream of this many times the last cache's size has no part in the cache
+WITHIN = 0.75  # usable share of a cache, which also has the stack and the code
 COMPUTE = "compute"
 MEASURE = "seqsweep doctor --roofline"
-UNMEASURED = f"no ceilings of this machine, versions and threads are kept: {MEASURE} measures them"
+UNMEASURED = f"no ceilings measured for this machine, versions and threads; run {MEASURE}"
 REFUSAL = (
-    "refused: faster than products of {} here, which nothing is, so the time, the count or the ceiling is "
-    f"wrong; measure the ceiling again: {MEASURE}"
+    "refused: faster than matrix products of {} on this machine, so the time, the work or the ceiling is "
+    f"wrong; measure the ceiling again with {MEASURE}"
 )
-REMARK = "above what {} gives: its bytes are cache-resident or counted more often than moved"
+REMARK = "above the bandwidth of {}: its bytes are in a cache or are counted more often than moved"
 NONE = Estimate(None)
 
 
 @dataclass(frozen=True)
 class Readings:
-    """The rounds of one kernel: work per second, FLOPs of a `dtype` or, where that is empty, bytes."""
+    """The rounds of one kernel: work per second, in FLOPs of a `dtype`, or in bytes if that is empty."""
 
     kernel: str
     dtype: str
@@ -46,7 +46,7 @@ class Readings:
 
     def __post_init__(self) -> None:
         if not self.per_second or not min(self.per_second) > 0:
-            raise ValueError(f"{self.kernel}: a reading is a positive rate")
+            raise ValueError(f"{self.kernel}: rates must be positive")
 
     @cached_property
     def median(self) -> Estimate:
@@ -55,9 +55,9 @@ class Readings:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The most work per second by a dtype or a level of memory, and the kernel that reached it.
+    """The maximum work per second for a dtype or a memory level, and the kernel that reached it.
 
-    `rate` is that of its fastest round, FLOP/s or bytes/s; `median` is over all its rounds.
+    `rate` is that of its fastest round (FLOP/s or bytes/s), `median` is over all its rounds.
     """
 
     name: str  # `f32`, `L2`, `DRAM`
@@ -74,7 +74,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Roofline:
-    """A machine's readings; `caches` are the bytes of each level, of all measured cores together."""
+    """A machine's readings; `caches` are the bytes of each level, for all measured cores together."""
 
     caches: Mapping[str, int]
     readings: tuple[Readings, ...]
@@ -83,7 +83,7 @@ class Roofline:
 
     def __post_init__(self) -> None:
         if not self.compute or not self.curve:
-            raise ValueError("a roofline needs readings of matrix products and of streams")
+            raise ValueError("a roofline needs rates of matrix products and of streams")
 
     @cached_property
     def compute(self) -> dict[str, Ceiling]:
@@ -93,14 +93,14 @@ class Roofline:
 
     @cached_property
     def curve(self) -> dict[int, Ceiling]:
-        """Bytes/s by working set, the smallest first: of that size or any larger one."""
+        """Bytes/s by working set, smallest first; each is the maximum over this and all larger sizes."""
         streams = [reading for reading in self.readings if not reading.dtype]
         sizes = sorted({reading.size for reading in streams})
         return {size: Ceiling.of(self.level(size), (r for r in streams if r.size >= size)) for size in sizes}
 
     @cached_property
     def levels(self) -> dict[str, Ceiling]:
-        """Bytes/s of every cache, and of memory beyond all, where a set was measured that lies there."""
+        """Bytes/s of every cache and of DRAM, as far as working sets there were measured."""
         last = max(self.caches.values(), default=0)
         found: dict[str, Ceiling] = {}
         for size, ceiling in self.curve.items():
@@ -112,20 +112,20 @@ class Roofline:
         return found
 
     def level(self, size: float) -> str:
-        """The nearest memory that holds a working set."""
+        """The fastest memory level with enough capacity for a working set."""
         by_size = sorted(self.caches.items(), key=lambda cache: cache[1])
-        return next((name for name, held in by_size if size <= held), DRAM)
+        return next((name for name, capacity in by_size if size <= capacity), DRAM)
 
     def memory_roof(self, size: float) -> Ceiling:
-        """Bytes/s of a working set: of the next smaller size measured, so that it is a ceiling."""
+        """Bytes/s for a working set: that of the next smaller measured size, so that it is a ceiling."""
         smaller = [known for known in self.curve if known <= size]
         ceiling = self.curve[max(smaller, default=min(self.curve))]
         return replace(ceiling, name=self.level(size))
 
     def compute_roof(self, dtype: str) -> Ceiling:
-        """FLOP/s for operands of a dtype: the highest of those as wide or wider, as they may be converted.
+        """FLOP/s for operands of a dtype: the maximum over dtypes at least as wide, for possible conversions.
 
-        A dtype that is none of the known ones has the highest of all.
+        An unknown dtype has the maximum over all.
         """
         width = WIDTHS.get(dtype, 0)
         able = [ceiling for kind, ceiling in self.compute.items() if WIDTHS.get(kind, 0) >= width]
@@ -133,7 +133,7 @@ class Roofline:
 
 
 def roofline_of(data: Any) -> Roofline:
-    """The roofline in plain data. ValueError for other data."""
+    """The roofline from plain data. ValueError for invalid data."""
     return from_plain(Roofline, data)
 
 
@@ -149,9 +149,9 @@ class Work:
 
 @dataclass(frozen=True)
 class RoofShare:
-    """The share of the roof that binds, which is `compute` or a level of memory; 1 is the roof itself.
+    """The share of the limiting roof, which is `compute` or a memory level; 1 means at the roof.
 
-    `reason` is the cause of a missing share. One that is `refused` is no share: the sentence says why.
+    `reason` says why a share is missing, `refused` why it is invalid.
     """
 
     roof: str = ""
@@ -162,9 +162,9 @@ class RoofShare:
 
 
 def case_share(record: Record, time: Estimate, rooflines: Mapping[str, Roofline]) -> RoofShare:
-    """The share of a whole case, by its family's count of the work that its semantics need."""
+    """The share of a whole case, by the family's formula for the work of its semantics."""
     if record.mode != COUNTED_MODE:
-        return RoofShare(reason=f"the family's formula is of {COUNTED_MODE} alone")
+        return RoofShare(reason=f"the family's formula covers only {COUNTED_MODE}")
     cost = record.cost
     work = Work(_dtype(record), cost.flops, cost.bytes, cost.bytes or 0.0)
     return roof_share(rooflines.get(record.fingerprint), work, time)
@@ -173,9 +173,9 @@ def case_share(record: Record, time: Estimate, rooflines: Mapping[str, Roofline]
 def stage_share(
     record: Record, figures: StageFigures, time: Estimate, rooflines: Mapping[str, Roofline]
 ) -> RoofShare:
-    """The share of a stage, over the time that its operators ran.
+    """The share of a stage, over the time of its operators.
 
-    The working set of a stage that a call enters n times is an n-th of its bytes; all where n is not known.
+    If a call enters a stage n times, its working set is 1/n of its bytes; without n it is all of them.
     """
     working_set = (figures.bytes or 0) / (figures.entered or 1)
     work = Work(_dtype(record), figures.flops, figures.bytes, working_set)
@@ -183,11 +183,11 @@ def stage_share(
 
 
 def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofShare:
-    """The share of the roof that allows less of the work in this time."""
+    """The share of the roof that limits the work more."""
     if roofline is None:
         return RoofShare(reason=UNMEASURED)
     if not time.value:
-        return RoofShare(reason=time.reason or "it took no time")
+        return RoofShare(reason=time.reason or "its time is 0")
     shares: list[RoofShare] = []
     if work.flops:
         compute = roofline.compute_roof(work.dtype)
@@ -200,16 +200,16 @@ def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofSha
         note = REMARK.format(memory.name) if _is_above(of_memory) else ""
         shares.append(RoofShare(memory.name, of_memory, note=note))
     if not shares:
-        return RoofShare(reason="neither FLOPs nor bytes are known")
+        return RoofShare(reason="its FLOPs and bytes are unknown")
     if shares[0].refused:
         return shares[0]
     return max(shares, key=lambda known: known.share.value or 0.0)
 
 
 def _share(work: float, roof: Ceiling, time: Estimate) -> Estimate:
-    """The share of a roof; its interval follows from the time's: the longest time gives the least share."""
+    """The share of a roof, with an interval from the time's: the longest time gives the least share."""
     shares = time.map(lambda seconds: work / (seconds * roof.rate) if seconds else None, falling=True)
-    return shares._replace(warnings=())  # they stand at the time
+    return shares._replace(warnings=())  # the time has them
 
 
 def _is_above(share: Estimate) -> bool:

@@ -1,7 +1,7 @@
 """Cases with the same program hash: the same compiled program, or the same operators of eager calls.
 
-XLA compiles a call into one program, so that equal hashes leave nothing to differ. A trace of eager torch
-names the operators that a call dispatches, and not the host's work between them, which takes time too.
+XLA compiles a call into one program, so equal hashes mean equal programs. A trace of eager torch contains the
+operators that a call dispatches, but not the host overhead between them, which also takes time.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from harness.core.record import Record
 from harness.core.workload import Value
 
 PROGRAM, OPERATORS = "program", "operators"
-DEFAULT = "by default"  # the value of a field added later, which ids leave out at its default
+DEFAULT = "by default"  # the value of a field added later: ids omit it at its default
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class SameProgram:
     """Two or more cases (ids) of one length with one program hash on a target.
 
     `text` names them by what differs: `approx = exact`, `approx[recall 0.95] = approx[recall 1]`. `kind` is
-    PROGRAM, or OPERATORS where a case is no single compiled program.
+    PROGRAM, or OPERATORS if a case is not a single compiled program.
     """
 
     suite: str
@@ -35,7 +35,7 @@ class SameProgram:
 
 
 def same_kind(*cases: Sequence[Record], target: str) -> str | None:
-    """PROGRAM or OPERATORS where all cases have one hash on a target; None where they differ or have none."""
+    """PROGRAM or OPERATORS if all cases have one hash on a target; None if they differ or have none."""
     figures = [static_of(records, target) for records in cases]
     if len({static.program if static else None for static in figures}) > 1:
         return None
@@ -52,7 +52,7 @@ def _kind(records: Iterable[Record]) -> str:
 def same_programs(suite: SuiteRecords) -> list[SameProgram]:
     """Same programs per target and length, over implementations, options, modes and workload fields.
 
-    Shortest length first. The baseline is named last: `approx = exact` says that approx is nothing else.
+    The shortest length comes first. The baseline is named last: `approx = exact`.
     """
     labels = sorted(suite.implementations, key=lambda label: label == suite.baseline)
     order = {label: place for place, label in enumerate(labels)}
@@ -88,7 +88,7 @@ def _label_alike(alike: Sequence[Record]) -> str:
 
 
 def _plain(value: Value) -> str:
-    """Floats without the digits that say nothing: `1`, not `1.0`."""
+    """The value as text, floats without trailing zeros: `1`, not `1.0`."""
     if value is None or isinstance(value, bool):
         return {None: "none", True: "true", False: "false"}[value]
     return f"{value:g}" if isinstance(value, float) else str(value)

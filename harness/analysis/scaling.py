@@ -151,8 +151,8 @@ def crossover(compared: Sequence[Comparison]) -> Crossover:
         reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
     interpolated = None
     if won is not None and lead > 0:
-        lost = any(c.reading == SLOWER for _, _, c in timed[:lead])
-        interpolated = crossings[-1] if lost and timed[won][2].reading == FASTER else None
+        lost = any(c.verdict == SLOWER for _, _, c in timed[:lead])
+        interpolated = crossings[-1] if lost and timed[won][2].verdict == FASTER else None
         if interpolated is None:
             reasons.append("intervals do not exclude 1 on both sides of a crossing")
     elif last_win is not None and first_loss is not None:
@@ -169,8 +169,8 @@ def _end_of_lead(compared: Sequence[Comparison]) -> tuple[int, int] | tuple[None
     Both have intervals that exclude 1, and the case is not faster at any length after the lead.
     """
     count = next((i for i, c in enumerate(compared) if c.side <= 0), len(compared))
-    losses = [c for c in compared[count:] if c.reading == SLOWER]
-    if not count or not losses or compared[count - 1].reading != FASTER:
+    losses = [c for c in compared[count:] if c.verdict == SLOWER]
+    if not count or not losses or compared[count - 1].verdict != FASTER:
         return None, None
     if any(c.side > 0 for c in compared[count:]):
         return None, None

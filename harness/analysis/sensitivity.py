@@ -1,8 +1,8 @@
-"""Sensitivity to data: one comparison over the distributions that its inputs are drawn from.
+"""Sensitivity to data: one comparison over several distributions of its inputs.
 
-The figure of a case is its speedup over that of the same implementation on the first distribution at the same
-length; for the baseline it is the time over that time. All sides share their rounds, so that what the machine
-does meanwhile divides out. The intervals of all ratios that a command reports hold jointly (Bonferroni).
+The ratio of a case is its speedup divided by the same implementation's speedup on the first distribution at
+the same length; for the baseline it is a ratio of times. All sides share their rounds, so that drift of the
+machine cancels. The intervals of all ratios that a command reports hold jointly (Bonferroni).
 """
 
 import math
@@ -12,29 +12,29 @@ from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
-from harness.analysis.stats import FASTER, SLOWER, Estimate, ratio, ratio_of_ratios, read_interval, time_of
+from harness.analysis.stats import FASTER, SLOWER, Estimate, interval_verdict, ratio, ratio_of_ratios, time_of
 from harness.core.grouped import grouped
 from harness.core.median_interval import LEVEL
 from harness.core.record import Record
 from harness.core.workload import canonical
 
 FIELD = "distribution"
-APART = "they were not measured in the same rounds: seqsweep sensitivity does that"
+NOT_INTERLEAVED = "not measured in the same rounds; measure with seqsweep sensitivity"
 
 
 def level_of(ratios: int) -> float:
-    """The level of an interval, so that this many of them hold together at 95 %."""
+    """The level of each interval so that this many of them hold jointly at 95 %."""
     return 1 - (1 - LEVEL) / max(ratios, 1)
 
 
 def count_ratios(series: Iterable[Sequence[object]]) -> int:
-    """The ratios to the first of each series."""
+    """The number of ratios to the first case of each series."""
     return sum(max(len(cases) - 1, 0) for cases in series)
 
 
 @dataclass(frozen=True)
 class DrawnCase:
-    """A case on one distribution; `ratio` has no value on the first one, and where a side has no time."""
+    """A case on one distribution; `ratio` has no value on the first one, or if a side has no time."""
 
     distribution: str
     records: CaseRecords
@@ -47,13 +47,13 @@ class DrawnCase:
         return representative(self.records)
 
     @property
-    def is_told_apart(self) -> bool:
-        return read_interval(self.ratio) in {FASTER, SLOWER}
+    def is_different(self) -> bool:
+        return interval_verdict(self.ratio) in {FASTER, SLOWER}
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """An implementation on several distributions, all else but the length fixed as `setting` says."""
+    """An implementation on several distributions; `setting` has all other fields except the length."""
 
     suite: str
     setting: str
@@ -64,9 +64,9 @@ class Sensitivity:
 
     @property
     def largest(self) -> DrawnCase | None:
-        """The case whose ratio is furthest from 1; one whose interval excludes 1, if there is any."""
+        """The case with the ratio furthest from 1, among those with an interval that excludes 1 if any."""
         changed = [(case, abs(math.log(case.ratio.value))) for case in self.cases if case.ratio.value]
-        return max(changed, key=lambda each: (each[0].is_told_apart, each[1]))[0] if changed else None
+        return max(changed, key=lambda each: (each[0].is_different, each[1]))[0] if changed else None
 
     def to_json(self) -> dict[str, Any]:
         """As plain data, with the speedup of every case and its ratio."""
@@ -136,9 +136,9 @@ def _sensitivity(
         of, base = _value(records, compared), firsts.get(records[0].seq)
         to = None if base is None else _value(base, compared)
         if base is None or of is None or to is None or base is records:
-            return Estimate(None, reason=f"{first} is the first, or one of both has no time")
+            return Estimate(None, reason=f"{first} is the first one, or one of the two has no time")
         if suite.interleaved != FIELD:
-            return Estimate(of / to, reason=APART)
+            return Estimate(of / to, reason=NOT_INTERLEAVED)
         if label == suite.baseline:
             found = ratio(records, base, level)
         else:

@@ -1,4 +1,4 @@
-"""A suite's results: its records with everything that tables, JSON and charts compute from them, once."""
+"""A suite's results: its records and everything that tables, JSON and charts need from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -29,8 +29,8 @@ from harness.core.static_figures import Static
 class CaseResult:
     """A case with its replicates, its time, and its static figures and comparison on one target.
 
-    `compared` is None for the baseline's own cases, `throughput` is by the work that it counts, and `roof` is
-    None where no ceilings are known. `first` at the first case of a length in its panel.
+    `compared` is None for the baseline's cases, `throughput` is by kind of work, and `roof` is None without
+    known ceilings. `first` marks the first case of a length in its panel.
     """
 
     records: CaseRecords
@@ -63,7 +63,7 @@ class CaseResult:
 
     @cached_property
     def failed(self) -> Record | None:
-        """The first replicate that is not ok, so that a failure shows beside a time."""
+        """The first replicate that is not ok, so that a failure is shown even with a time."""
         return next((record for record in self.records if record.status != "ok"), None)
 
     @property
@@ -77,9 +77,9 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class SuiteResults(SuiteRecords):
-    """The records of a suite and what follows from them; each property is computed when first read.
+    """The records of a suite and everything computed from them, each property on first use.
 
-    `rooflines` are the machines' ceilings by the hash that records name, where these are asked for.
+    `rooflines` are the machines' ceilings by fingerprint, if they were requested.
     """
 
     rooflines: Mapping[str, Roofline] = field(default_factory=dict[str, Roofline])
@@ -94,12 +94,12 @@ class SuiteResults(SuiteRecords):
 
     @cached_property
     def series(self) -> dict[tuple[str, str], list[Comparison]]:
-        """(panel, implementation) → its comparisons, shortest first."""
+        """(panel, implementation) → its comparisons, shortest length first."""
         return series_of(self.comparisons)
 
     @cached_property
     def times(self) -> dict[str, Estimate]:
-        """The time of every case, by its id."""
+        """Case id → time."""
         return {case: time_of(records) for case, records in self.by_case.items()}
 
     @cached_property
@@ -108,31 +108,31 @@ class SuiteResults(SuiteRecords):
 
     @cached_property
     def throughputs(self) -> dict[str, Mapping[str, Throughput]]:
-        """The throughputs of every case, by its id."""
+        """Case id → throughputs."""
         return {
             case: throughputs(rs, self.fingerprints, self.times[case]) for case, rs in self.by_case.items()
         }
 
     @cached_property
     def roofs(self) -> dict[str, RoofShare]:
-        """The share of the roof that binds every case, by its id; empty where no ceilings are known."""
+        """Case id → share of its limiting roof; empty without known ceilings."""
         cases = self.by_case.items() if self.rooflines else ()
         return {case: case_share(representative(rs), self.times[case], self.rooflines) for case, rs in cases}
 
     @cached_property
     def crossovers(self) -> list[Crossover]:
-        """One per panel and implementation but the baseline; empty where the suite has no baseline."""
+        """One per panel and implementation other than the baseline; empty without a baseline."""
         keys = ((panel, label) for panel in self.by_panel for label in self.implementations if self.baseline)
         return [crossover(self.series[key]) for key in keys if key in self.series]
 
     @cached_property
     def cases(self) -> list[CaseResult]:
-        """The cases on the host, by length, at each in the order of the suite's implementations."""
+        """The cases on the host, by length, then in the order of the suite's implementations."""
         return self.cases_on(HOST)
 
     @cached_property
     def bounds(self) -> dict[str, str]:
-        """Label → the bound that the implementation's author states, where its semantics is the author's."""
+        """Label → the bound stated by the implementation's author, for semantics that the author defines."""
         return {label_of(record): record.bound for record in self.records if record.bound}
 
     def cases_on(self, target: str) -> list[CaseResult]:
@@ -157,23 +157,23 @@ class SuiteResults(SuiteRecords):
 
     @cached_property
     def panels(self) -> "dict[str, SuiteResults]":
-        """The results of each panel alone, in the order that the records have them."""
+        """The results of each panel, in the order of the records."""
         members: dict[str, list[Record]] = {panel: [] for panel in self.by_panel}
         for record in self.records:
             members[self.by_case[record.case].panel].append(record)
         return {panel: self._narrow(records) for panel, records in members.items()}
 
     def _narrow(self, records: Iterable[Record]) -> "SuiteResults":
-        """The results of all records of some cases, shortest first."""
+        """The results of these records, shortest length first."""
         ordered = sorted(records, key=lambda record: (record.seq, record.replicate))
         narrowed = replace(self, records=tuple(ordered))
-        # Shares the groups, so that what a case has computed serves the suite and its panel.
+        # The groups are shared, so that cached properties of cases serve the suite and its panels.
         cases = dict.fromkeys(record.case for record in ordered)
         vars(narrowed)["by_case"] = {case: self.by_case[case] for case in cases}
         return narrowed
 
 
 def results_of(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteResults]:
-    """The results of every suite that run.json (`info`) describes."""
+    """The results of every suite in run.json (`info`)."""
     rooflines = info.get("rooflines") or {}
     return [replace(SuiteResults.of(suite), rooflines=rooflines) for suite in by_suite(info, records)]

@@ -1,8 +1,8 @@
-"""Work per second: a family's analytic count of a case's work over the time of a call.
+"""Throughput: the work of a case by its family's formula, divided by the time of a call.
 
-The count is the formula's for the case's own semantics and workload, whatever the program did: pairs
-that a causal mask hides and keys that a sparse form does not select are left out. `dense_flops` is the
-dense counterpart's work, done or not, so that forms that do less can be ranked by one yardstick.
+The formula counts the work of the case's semantics and workload, whatever the program does: it excludes pairs
+hidden by a causal mask and keys that a sparse form does not select. `dense_flops` is the work of the dense
+form, even if it is not done, so that sparse forms can be compared on one scale.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from harness.catalog.accelerators import accelerator_called
 from harness.core.fingerprint_identity import accelerator_name
 from harness.core.record import COUNTED_MODE, Record
 
-WORK = {"flops": "FLOP/s", "dense_flops": "FLOP/s", "bytes": "B/s"}  # field of a cost → its unit a second
+WORK = {"flops": "FLOP/s", "dense_flops": "FLOP/s", "bytes": "B/s"}  # field of a cost → unit of its rate
 
 Machines = Mapping[str, Mapping[str, Any]]
 
@@ -22,9 +22,9 @@ Machines = Mapping[str, Mapping[str, Any]]
 class Throughput(NamedTuple):
     """The work of a call per second.
 
-    `amount` is the work of one call. `peak` is what the device does per second at most, as its maker
-    documents it for the workload's dtype, and `share` is the rate over it. There is none for
-    `dense_flops`, which need not be done at all. `no_peak` is the cause of a missing `peak`.
+    `amount` is the work of one call. `peak` is the device's documented maximum per second for the workload's
+    dtype, and `share` is the rate divided by it. `dense_flops` has no peak, since that work need not be done.
+    `no_peak` says why a `peak` is missing.
     """
 
     amount: float | None
@@ -44,7 +44,7 @@ class Throughput(NamedTuple):
 
 
 def throughputs(records: CaseRecords, machines: Machines, time: Estimate) -> dict[str, Throughput]:
-    """The throughput of a case by WORK; `machines` are the facts of each, by its fingerprint."""
+    """The throughput of a case by WORK; `machines` maps fingerprints to facts."""
     record = representative(records)
     facts = machines.get(record.fingerprint) or {}
     found: dict[str, Throughput] = {}
@@ -57,18 +57,18 @@ def throughputs(records: CaseRecords, machines: Machines, time: Estimate) -> dic
 
 
 def _rate(record: Record, count: float | None, time: Estimate) -> Estimate:
-    """Work over time: the shorter the time, the higher the rate, so the bounds change places."""
+    """Work divided by time; a shorter time gives a higher rate, so the bounds are swapped."""
     if count is None:
         return Estimate(None, reason="the family has no formula for it")
     if record.mode != COUNTED_MODE:
-        return Estimate(None, reason=f"the family's formula is of {COUNTED_MODE} alone")
+        return Estimate(None, reason=f"the family's formula covers only {COUNTED_MODE}")
     return time.map(lambda seconds: count / seconds, falling=True)
 
 
 def _peak(record: Record, work: str, facts: Mapping[str, Any]) -> tuple[float | None, str | None]:
-    """(the most that the device does per second, None) or (None, why that is not known)."""
+    """(the device's maximum per second, None) or (None, why it is unknown)."""
     if work == "dense_flops":
-        return None, "the dense counterpart's work need not be done"
+        return None, "the work of the dense form need not be done"
     gpu = accelerator_name(facts)
     device = accelerator_called(gpu) if gpu and facts.get("device") == "cuda" else None
     if device is None:

@@ -1,4 +1,4 @@
-"""Warnings about a timing: other programs' load, drift and two levels. They accompany the value."""
+"""Warnings about a timing: load from other programs, drift, two levels, very short samples."""
 
 import math
 import statistics
@@ -14,12 +14,12 @@ from harness.core.units import format_seconds
 DRIFT = 0.10  # a smaller change of level is usual on shared machines
 DRIFT_ROUNDS = 12
 LEVELS = 0.10  # two levels closer than this are one level with noise
-LEVEL_SHARE = 0.2  # the least share of the readings that each level must hold
-SHORTEST_S = 2e-4  # a reading below this is mostly the clock and the call
+LEVEL_SHARE = 0.2  # the least share of the samples on each level
+SHORTEST_S = 2e-4  # in a shorter sample the overhead of clock and call is large
 
 
 def timing_warnings(timing: Timing) -> tuple[str, ...]:
-    """The warnings about a timing, one sentence each; empty where nothing is suspicious."""
+    """The warnings about a timing, one sentence each; empty if nothing is suspicious."""
     sentences = (_queued(timing), _drift(timing), _two_levels(timing.samples_s), _short(timing))
     return tuple(filter(None, sentences))
 
@@ -28,13 +28,13 @@ def _queued(timing: Timing) -> str | None:
     if not timing.was_queued:
         return None
     return (
-        f"other programs took the processor: its threads waited {timing.queued:.2f} s for a core in each "
-        "second of its readings; measure again on a quiet machine"
+        f"other programs used the processor: the case's threads waited {timing.queued:.2f} s for a core per "
+        "second of samples; measure again on a quiet machine"
     )
 
 
 def _drift(timing: Timing) -> str | None:
-    """A warning where the last third of the rounds differs from the first and all thirds move one way."""
+    """A warning if the last third of the rounds differs from the first and all thirds move one way."""
     rounds = sorted(set(timing.round))
     if len(rounds) < DRIFT_ROUNDS:
         return None
@@ -48,18 +48,18 @@ def _drift(timing: Timing) -> str | None:
         return None
     way = "slower" if moved > 0 else "faster"
     share = 100 * abs(math.expm1(moved))
-    return f"drifts: its last rounds are {share:.0f} % {way} than its first; ratios within rounds mind less"
+    return f"drifts: the last rounds are {share:.0f} % {way} than the first; speedups are less affected"
 
 
 def _two_levels(samples: Sequence[float]) -> str | None:
-    """A warning where the widest gap between sorted readings separates two levels.
+    """A warning if the widest gap between sorted samples separates two levels.
 
-    A gap counts only where it is wider than twice the spread (interquartile range) on either side.
+    A gap counts only if it is wider than twice the spread (interquartile range) on both sides.
     """
-    # Either side of the gap needs two readings at least: quartiles of one are undefined.
+    # Each side of the gap needs at least two samples: quartiles of one are undefined.
     least = max(2, math.ceil(LEVEL_SHARE * len(samples)))
     ordered = sorted(samples)
-    # No logarithms for the many that have no gap at all; the margin is far above what they round.
+    # Most cases have no gap, and need no logarithms; the margin is far above their rounding errors.
     if max(map(truediv, ordered[1:], ordered), default=0.0) < (1 + LEVELS) * (1 - 1e-9):
         return None
     logs = [math.log(sample) for sample in ordered]
@@ -74,7 +74,7 @@ def _two_levels(samples: Sequence[float]) -> str | None:
     levels = [format_seconds(math.exp(median(part)), 2) for part in (below, above)]
     share = 100 * len(above) / len(logs)
     return (
-        f"two levels: {levels[0]} and {levels[1]} ({share:.0f} % of readings); no single time describes both"
+        f"two levels: {levels[0]} and {levels[1]} ({share:.0f} % of samples); one time cannot describe both"
     )
 
 
@@ -84,7 +84,7 @@ def _middle_half(logs: Sequence[float]) -> float:
 
 
 def _short(timing: Timing) -> str | None:
-    reading_s = timing.median_s * timing.inner
-    if timing.method != "wall" or reading_s >= SHORTEST_S:
+    sample_s = timing.median_s * timing.inner
+    if timing.method != "wall" or sample_s >= SHORTEST_S:
         return None
-    return f"a reading lasts {format_seconds(reading_s, 2)} only: the clock and the call weigh in it"
+    return f"a sample lasts only {format_seconds(sample_s, 2)}: clock and call overhead affect it"

@@ -3,7 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from harness.analysis.compare_runs import SideBySide, across, describe_differences, within
+from harness.analysis.compare_runs import (
+    SideBySide,
+    describe_differences,
+    match_implementations,
+    match_runs,
+)
 from harness.analysis.machine_speedups import MachineSpeedups, machine_speedups
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest
@@ -75,7 +80,7 @@ def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> S
             f"--impl: name two implementations, for example --impl scatter,broadcast, not {len(pair)}"
         )
     folder = find(results, run)
-    matched = within(folder.read().records, pair[0], pair[1])
+    matched = match_implementations(folder.read().records, pair[0], pair[1])
     if not matched.changes:
         raise UsageError(
             f"--impl: {pair[0]} and {pair[1]} share no point in run {run}; see seqsweep show --run {run}"
@@ -97,7 +102,7 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
             f"the runs differ in {', '.join(differences)}, so their timings are from different machines; "
             "use --force to compare them anyway"
         )
-    matched = across(first.read().records, second.read().records)
+    matched = match_runs(first.read().records, second.read().records)
     if not matched.changes:
         raise UsageError(
             f"runs {first.id} and {second.id} have no case in common; see seqsweep show --run {first.id}"

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from harness.analysis.results import by_suite
 from harness.analysis.sensitivity import FIELD, DrawnCase, Sensitivity, count_ratios, level_of, sensitivities
-from harness.analysis.stats import read_interval
+from harness.analysis.stats import interval_verdict
 from harness.commands.output import console, print_json, print_problems
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
@@ -107,11 +107,11 @@ def sentence(member: Sensitivity) -> str:
     what, over = ("time", "") if is_baseline else ("speedup", f" over {fmt.short_label(member.baseline)}")
     where = f"{largest.distribution} at {format_count(largest.record.seq)}"
     ratio = largest.ratio
-    doubt = ratio.reason if ratio.low is None else read_interval(ratio)
+    doubt = ratio.reason if ratio.low is None else interval_verdict(ratio)
     return (
         f"{name}: its {what}{over} differs most on {where}: "
         f"{fmt.speedup(ratio.value or 1.0, ratio.low, ratio.high)} the {what} on {member.first}"
-        f"{'' if largest.is_told_apart else f' ({doubt})'}"
+        f"{'' if largest.is_different else f' ({doubt})'}"
     )
 
 

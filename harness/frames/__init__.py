@@ -1,5 +1,5 @@
 """Stored runs as pandas DataFrames: `from seqsweep import load`.
 
-Records are taken one by one and leave only their figures in columns, so that memory holds no record. Imports
-pandas, so it is itself imported only where a DataFrame is asked for.
+Records are read one by one into columns, so that they do not stay in memory. This package imports pandas, so
+it is imported only when a DataFrame is needed.
 """

@@ -1,4 +1,4 @@
-"""Loading stored runs as DataFrames: `load`, and the runs that it gives."""
+"""Loading of stored runs as DataFrames: `load`, and the runs that it returns."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def load(
 ) -> RunFrames:
     """The stored runs at a path or URL: a folder of results, of runs, one run, or its records.jsonl.
 
-    `run` names one of several, by id, unique beginning or `latest`; `baseline` is what speedups are relative
-    to. `suite`, `family`, `impl`, `seq`, `mode` and `device` select as the flags of `seqsweep show` do: one
-    word, or several (`impl=["scatter", "broadcast"]`, `seq="4Ki"`). Nothing is read before a DataFrame is
-    asked for. UsageError where no run lies there, and for another word.
+    `run` selects one of several, by id, unique prefix or `latest`; `baseline` changes the baseline. `suite`,
+    `family`, `impl`, `seq`, `mode` and `device` select like the flags of `seqsweep show`, with one word or
+    several (`impl=["scatter", "broadcast"]`, `seq="4Ki"`). Nothing is read before a DataFrame is requested.
+    UsageError if the path has no run, and for an unknown selection.
     """
     for word in selection:
         if word not in WORDS:
@@ -56,26 +56,26 @@ def _split(given: Words) -> tuple[str, ...]:
 
 
 def _folders(path: Path, run: str | None) -> list[RunFolder]:
-    alone = path.parent if path.is_file() else path
-    folders = [RunFolder(alone)] if is_run(alone) else [*runs_in(path), *runs_in(path / "runs")]
+    single = path.parent if path.is_file() else path
+    folders = [RunFolder(single)] if is_run(single) else [*runs_in(path), *runs_in(path / "runs")]
     if not folders:
-        raise UsageError(f"{path} holds no runs; name a folder of results, or make a run with: seqsweep run")
+        raise UsageError(f"{path} has no runs; name a folder of results, or measure with: seqsweep run")
     return folders if run is None else [find_among(folders, run, path)]
 
 
 def _warn(problem: str) -> None:
-    warnings.warn(problem, stacklevel=4)  # at the line that asked for a DataFrame
+    warnings.warn(problem, stacklevel=4)  # at the line that requested a DataFrame
 
 
 @dataclass(frozen=True, repr=False)
 class RunFrames:
-    """Stored runs, read anew for each DataFrame. `tell` is called for what cannot be read."""
+    """Stored runs, read again for each DataFrame; `warn` is called with problems in reading."""
 
-    path: Path  # as it was given
+    path: Path  # as given
     folders: tuple[RunFolder, ...]  # oldest first
     selection: Selection
-    baseline: str | None = None  # in place of each suite's own
-    tell: Callable[[str], None] = _warn
+    baseline: str | None = None  # replaces each suite's baseline
+    warn: Callable[[str], None] = _warn
 
     def __repr__(self) -> str:
         first, last = self.folders[0].id, self.folders[-1].id
@@ -87,28 +87,28 @@ class RunFrames:
     def frame(self) -> pd.DataFrame:
         """One row per record: a case, in one replicate, on one side of a gate, in one run.
 
-        The columns are those of docs/data.md, units in their names, then the fields of the workloads by
-        their own. Missing figures are NaN or NA. UsageError for a word of the selection that no run has.
+        The columns are those of docs/data.md with units in their names, then the fields of the workloads.
+        Missing figures are NaN or NA. UsageError for a word of the selection that no run has.
         """
         return self._read(partial(records_frame, rebased=self.baseline is not None))
 
     def samples(self) -> pd.DataFrame:
-        """One row per reading of the clock: `sample_s` is seconds per call, `round` when it was taken."""
+        """One row per sample: `sample_s` is seconds per call, `round` is the sample's round."""
         return self._read(samples_frame)
 
     def static(self) -> pd.DataFrame:
-        """One row per record and compiled target, with every figure that the compiler gave."""
+        """One row per record and compiled target, with every compiler figure."""
         return self._read(static_frame)
 
     def kernels(self) -> pd.DataFrame:
-        """One row per kernel of a record, in each configuration of an autotuner, on each target."""
+        """One row per kernel of a record, autotuner configuration and target."""
         return self._read(kernels_frame)
 
     def speedups(self) -> pd.DataFrame:
-        """One row per case beside its suite's baseline; both sides are always of one run.
+        """One row per case compared with its suite's baseline; both sides are always from one run.
 
-        `speedup` is the baseline's time over the case's, `low` and `high` bound it at 95 % over `samples`
-        of `unit`; where there is none, `reason` says why.
+        `speedup` is the baseline's time over the case's. `low` and `high` bound it at 95 % over `samples` of
+        `unit`. `reason` says why there is none.
         """
         return self._read(partial(speedups_frame, selection=self.selection))
 
@@ -117,11 +117,11 @@ class RunFrames:
         with without_collector():
             frame = build(self.selection.across(self._runs(problems)))
         for problem in problems:
-            self.tell(problem)
+            self.warn(problem)
         return frame
 
     def _runs(self, problems: list[str]) -> Iterator[tuple[Mapping[str, Any], Iterator[Record]]]:
-        """Run.json with the fingerprints, and the records, of each run; what cannot be read is a problem."""
+        """Run.json with the fingerprints, and the records, of each run; `problems` gets errors in reading."""
         for folder in self.folders:
             whole: list[str] = []
             lines: list[str] = []

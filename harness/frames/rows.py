@@ -1,4 +1,4 @@
-"""The rows of each DataFrame, from records as they are read; columns.toml has its columns and dtypes."""
+"""The rows of each DataFrame, from records as they are read; columns.toml has the columns and dtypes."""
 
 import math
 import tomllib
@@ -27,9 +27,9 @@ COLUMNS: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(
     Path(__file__).with_name("columns.toml").read_text()
 )
 COMPUTED = "computed"
-Described = tuple[Mapping[str, Any], Record]  # a record behind run.json and the fingerprints of its run
-ROUNDS = "rounds of one process"  # what the interval of a record is over
-RATES = (  # column, work, time, and the unit of the work
+Described = tuple[Mapping[str, Any], Record]  # (run.json with the run's fingerprints, record)
+ROUNDS = "rounds of one process"  # sampling unit of a record's interval
+RATES = (  # column, work, time, unit of the work
     ("tflop_per_s", "flops", "time_s", 1e12),
     ("tflop_per_s_low", "flops", "time_high_s", 1e12),
     ("tflop_per_s_high", "flops", "time_low_s", 1e12),
@@ -39,9 +39,9 @@ RATES = (  # column, work, time, and the unit of the work
 
 
 class FrameBuilder:
-    """The columns of one of COLUMNS, and further ones whose dtype follows from their values.
+    """A builder for one of COLUMNS, with additional columns whose dtype follows from their values.
 
-    A value that is None, or an empty text, is missing: NaN in floats, NA or NaT elsewhere.
+    None and empty text are missing values: NaN in floats, NA or NaT elsewhere.
     """
 
     def __init__(self, name: str) -> None:
@@ -54,15 +54,15 @@ class FrameBuilder:
         self._further: list[Mapping[str, Any]] = []
 
     def append(self, further: Mapping[str, Any], **parts: Any) -> None:
-        """Add a row from the parts that the sources name; all values of a part that is None are missing.
+        """Add a row from the parts named by the sources; all values of a part that is None are missing.
 
-        `further` are the values of further columns, by name.
+        `further` maps additional columns to values.
         """
         self._rows.append([None if parts[part] is None else get(parts[part]) for part, get in self._getters])
         self._further.append(further)
 
     def frame(self) -> pd.DataFrame:
-        """The table. Columns without a source are NaN; further ones of a taken name are `workload_NAME`."""
+        """The table. Columns without a source are NaN; additional ones are `workload_NAME` if taken."""
         known = iter(zip(*self._rows, strict=True) if self._rows else [()] * len(self._getters))
         data = {
             name: _series(next(known) if source else [None] * len(self._rows), kind)
@@ -84,7 +84,7 @@ def _series(values: Sequence[Any], kind: str) -> pd.Series:
 
 
 def _infer(values: Sequence[Any]) -> pd.Series:
-    """Whole numbers, numbers and booleans as such, where all values are; else spellings, as categories."""
+    """Integers, numbers or booleans if all values are; otherwise their spellings, as categories."""
     kinds = set(map(type, values)) - {type(None)}
     for allowed, kind in (({bool}, "boolean"), ({int}, "Int64"), ({int, float}, "float64")):
         if kinds and kinds <= allowed:
@@ -93,7 +93,7 @@ def _infer(values: Sequence[Any]) -> pd.Series:
 
 
 def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:
-    """A row per record, with the fields of its workload. `rebased`: run.json names other baselines."""
+    """A row per record, with the fields of its workload. `rebased`: run.json has other baselines."""
     builder, known, baselines = FrameBuilder("frame"), None, set[str]()
     models: dict[str, list[StepModel]] = {}
     for info, record in pairs:
@@ -130,9 +130,9 @@ def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:
 
 
 def samples_frame(pairs: Iterable[Described]) -> pd.DataFrame:
-    """A row per reading of the clock."""
+    """A row per sample."""
     cases, counts = FrameBuilder("samples"), array("q")
-    rounds, samples = array("q"), array("d")  # millions, which would take five times the memory in a list
+    rounds, samples = array("q"), array("d")  # millions of values: a list would take five times the memory
     for _, record in pairs:
         if record.timing is not None:
             cases.append({}, record=record, computed={"label": label_of(record)})
@@ -168,7 +168,7 @@ def static_frame(pairs: Iterable[Described]) -> pd.DataFrame:
 
 
 def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
-    """A row per record, target, kernel and configuration, with the columns of its kind of device."""
+    """A row per record, target, kernel and configuration, with the columns of the target's kind of device."""
     builder = FrameBuilder("kernels")
     for _, record in pairs:
         for target, static in record.static.items():
@@ -186,7 +186,7 @@ def kernels_frame(pairs: Iterable[Described]) -> pd.DataFrame:
 
 
 def _computed_columns(kernel: AnyKernel) -> dict[str, Any]:
-    """A kernel's columns beside its figures' fields; those of the other kind of device are None."""
+    """A kernel's computed columns; those of the other kind of device are None."""
     described: dict[str, Any] = dict.fromkeys(
         (*CLASSES, ALL_PATHS, OTHER, "grid_blocks", "instructions", "unaligned")
     )
@@ -202,7 +202,7 @@ def _computed_columns(kernel: AnyKernel) -> dict[str, Any]:
 
 
 def speedups_frame(pairs: Iterable[Described], selection: Selection) -> pd.DataFrame:
-    """A row per comparison with a suite's baseline, one run after the other."""
+    """A row per comparison with a suite's baseline, run by run."""
     builder = FrameBuilder("speedups")
     for _, read in groupby(pairs, key=lambda pair: id(pair[0])):
         infos, records = zip(*read, strict=True)

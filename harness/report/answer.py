@@ -18,8 +18,8 @@ from harness.analysis.stats import (
     SAME,
     SLOWER,
     UNDECIDED,
+    interval_verdict,
     ratio,
-    read_interval,
 )
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.clocks import clock_of
@@ -129,10 +129,10 @@ def _level(row: CaseResult, best: CaseResult) -> str:
     if kind == PROGRAM:
         return SAME
     # These verdicts are symmetric, so a known comparison in either direction serves.
-    reading = compared.reading if compared else read_interval(ratio(row.records, best.records))
-    if reading == NO_INTERVAL:
+    verdict = compared.verdict if compared else interval_verdict(ratio(row.records, best.records))
+    if verdict == NO_INTERVAL:
         return UNDECIDED if kind else ""
-    return reading if reading in _LEVEL else ""
+    return verdict if verdict in _LEVEL else ""
 
 
 def _fastest(panel: SuiteResults) -> str:

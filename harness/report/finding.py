@@ -179,13 +179,13 @@ def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFindi
     certain = last == 0 or any(c.low is not None for c in run)
     verdict = {1: FASTER, -1: SLOWER}.get(last, _level(series[-1:])) if certain else UNDECIDED
     blank = PanelFinding(series[-1], verdict, semantics=semantics)
-    if not certain or (last == 0 and len({c.reading for c in run}) > 1):
+    if not certain or (last == 0 and len({c.verdict for c in run}) > 1):
         return blank
     if not before:
         return replace(blank, everywhere=len(run) > 1)
     if decided is None:
         return replace(blank, before=(_level(before), before[-1].seq))
-    if (run[0].reading, decided.reading) == (FASTER, SLOWER):
+    if (run[0].verdict, decided.verdict) == (FASTER, SLOWER):
         return replace(blank, faster_from=run[0].seq)
     bounded = decided.low is not None and run[0].low is not None
     if bounded and last <= 0 and all(c.side > 0 for c in series if c.seq <= decided.seq):
@@ -195,8 +195,8 @@ def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFindi
 
 def _level(compared: Iterable[Comparison]) -> str:
     """SAME if all are about the same, DOUBTFUL if one is, else UNDECIDED; none is faster or slower."""
-    readings = {c.reading for c in compared}
-    return SAME if readings == {SAME} else DOUBTFUL if DOUBTFUL in readings else UNDECIDED
+    verdicts = {c.verdict for c in compared}
+    return SAME if verdicts == {SAME} else DOUBTFUL if DOUBTFUL in verdicts else UNDECIDED
 
 
 def step_saving(panel: SuiteRecords, compared: Comparison) -> str:

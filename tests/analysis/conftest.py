@@ -11,7 +11,7 @@ from tests.records import PASSED, record_of, static_of, timing_of
 
 
 def timed_record(name: str, seq: int, samples: Sequence[float] | None = None, **more: Any) -> Record:
-    """With `samples` it is timed; what is timed has passed its contract."""
+    """A record, timed if `samples` are given; timed records have passed their contract."""
     if samples:
         more["timing"] = timing_of(samples)
     if "timing" in more:

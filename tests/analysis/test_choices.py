@@ -38,8 +38,8 @@ def choices_of(records, **more):
 
 @given(st.lists(st.tuples(st.floats(0.3, 3), st.floats(0, 2.5)), min_size=1, max_size=4))
 @settings(max_examples=60, deadline=None)
-def test_nothing_is_called_that_is_slower_than_the_best_beyond_the_interval(laws):
-    """Whatever powers of the length the times are."""
+def test_no_choice_is_certainly_slower_than_the_best(laws):
+    """For times that are any powers of the length."""
     times = {"base": power(1, 1), **{f"i{at}": power(*law) for at, law in enumerate(laws)}}
     point = choices_of(measured(times))
     for seq in GRID:
@@ -50,7 +50,7 @@ def test_nothing_is_called_that_is_slower_than_the_best_beyond_the_interval(laws
         assert times[called.removeprefix("mask/")](seq) <= best * (1 + NOISE) ** 4
 
 
-def test_from_the_first_length_at_which_it_is_faster_another_is_called_and_below_is_the_dead_zone():
+def test_a_faster_implementation_is_called_from_its_first_length_after_a_dead_zone():
     times = {"base": power(1, 1), "flat": power(1, 0)}  # equal at 8Ki
     first, second = choices_of(measured(times)).choices
     assert (first.first, first.implementation, first.speedup.value) == (1, "mask/base", None)
@@ -59,7 +59,7 @@ def test_from_the_first_length_at_which_it_is_faster_another_is_called_and_below
     assert second.dead_zone == (4097, 16384), "at 4Ki it is slower"
 
 
-def test_a_lead_that_no_interval_separates_changes_nothing():
+def test_an_uncertain_lead_does_not_change_the_choice():
     times = {"base": power(1, 1), "twin": power(0.999, 1)}
     point = choices_of(measured(times))
     assert [choice.implementation for choice in point.choices] == ["mask/base"]
@@ -77,7 +77,7 @@ def test_the_same_program_is_never_faster():
     assert [choice.implementation for choice in choices_of(records).choices] == ["mask/base"]
 
 
-def test_what_does_not_run_is_called_no_more_from_its_last_length_on():
+def test_an_implementation_that_fails_is_not_called_beyond_its_last_length():
     times = {"base": power(1, 1), "quick": power(0.5, 1), "slow": power(3, 1)}
     records = [
         record for record in measured(times) if record.implementation != "mask/quick" or record.seq < 16384
@@ -92,13 +92,13 @@ def test_what_does_not_run_is_called_no_more_from_its_last_length_on():
     assert found.left_out == {"mask/quick": "at 16Ki, 64Ki (oom)"}
 
 
-def test_where_the_baseline_does_not_run_the_fastest_is_called():
+def test_without_a_baseline_time_the_fastest_is_called():
     times = {"slow": power(3, 1), "quick": power(0.5, 1)}
     records = [*measured(times), *(record_of("base", seq, status="oom") for seq in GRID)]
     assert [choice.implementation for choice in choices_of(records).choices] == ["mask/quick"]
 
 
-def test_only_what_means_the_same_and_was_measured_alike_is_called():
+def test_candidates_have_the_baselines_semantics_and_conditions():
     records = measured({"base": power(1, 1)})
     for name, more in {
         "other": {"semantics": "approximate"},
@@ -112,8 +112,8 @@ def test_only_what_means_the_same_and_was_measured_alike_is_called():
     assert [choice.implementation for point in found.points.values() for choice in point.choices] == [
         "mask/base"
     ]
-    inexact = "(not mathematically equivalent to the baseline; --inexact takes it, too)"
-    everywhere = "at 1Ki, 4Ki, 16Ki, 64Ki (measured otherwise)"
+    inexact = "(not mathematically equivalent to the baseline; --inexact includes it)"
+    everywhere = "at 1Ki, 4Ki, 16Ki, 64Ki (measured under other conditions)"
     assert found.left_out == {
         "mask/other": inexact,
         "mask/bound": inexact,
@@ -122,7 +122,7 @@ def test_only_what_means_the_same_and_was_measured_alike_is_called():
     assert choices_of(records, inexact=True).choices[0].implementation in {"mask/other", "mask/bound"}
 
 
-def test_each_point_of_the_other_axes_has_choices_of_its_own():
+def test_each_point_of_the_other_axes_has_separate_choices():
     records = [
         *measured({"base": power(1, 1), "fast": power(0.1, 1)}, workload={"rows": 8}),
         *measured({"base": power(1, 1), "fast": power(9, 1)}, workload={"rows": 64, "later": 3}),

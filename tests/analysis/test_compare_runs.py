@@ -1,4 +1,4 @@
-"""Two sides beside each other: known ratios, honest intervals, and what is refused."""
+"""Comparison of two sides: known ratios and intervals, and refused comparisons."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ import pytest
 from harness.analysis.compare_runs import (
     BOTH_INTERVALS,
     OTHER_SOURCE,
-    across,
     describe_differences,
-    within,
+    match_implementations,
+    match_runs,
 )
 from harness.analysis.stats import (
     BY_PROCESS,
@@ -21,8 +21,8 @@ from harness.analysis.stats import (
     SLOWER,
     UNDECIDED,
     Estimate,
+    interval_verdict,
     ratio,
-    read_interval,
 )
 from harness.core.errors import UsageError
 
@@ -32,37 +32,37 @@ FAST = [sample / 2 for sample in SLOW]
 
 def test_inside_a_run_rounds_are_paired(record):
     records = [record("base", 1024, SLOW), record("quick", 1024, FAST)]
-    (change,) = within(records, "quick", "base").changes
+    (change,) = match_implementations(records, "quick", "base").changes
     assert change.ratio[:3] == pytest.approx((0.5, 0.5, 0.5))
     assert change.ratio.unit == "rounds"
 
 
 def test_across_runs_the_interval_is_as_wide_as_both(record):
     before, after = [record("base", 1024, SLOW)], [record("base", 1024, FAST, run="r2")]
-    (change,) = across(before, after).changes
+    (change,) = match_runs(before, after).changes
     assert change.ratio[:3] == pytest.approx((0.5, 0.9 / 2.2, 1.1 / 1.8))
     assert change.ratio.unit == BOTH_INTERVALS
 
 
 @pytest.mark.parametrize(("framework", "kind"), [("jax", "program"), ("torch", "operators")])
-def test_the_same_program_is_said_to_be_the_same(record, static, framework, kind):
+def test_equal_programs_have_a_note(record, static, framework, kind):
     figures = {"host": static(temp_bytes=1, program="sha256:1")}
     slow = record("base", 8, SLOW, static=figures, framework=framework)
-    (change,) = across([slow], [slow]).changes
+    (change,) = match_runs([slow], [slow]).changes
     assert change.warnings[-1] == (
-        f"same {kind} on both sides: whatever differs in time lies outside of the {kind}"
+        f"same {kind} on both sides: a time difference comes from outside the {kind}"
     )
 
 
-def test_a_changed_source_is_said(record):
+def test_a_changed_source_has_a_note(record):
     one, other = (record("base", 8, SLOW, source=f"closure:{digest}") for digest in "ab")
-    (change,) = across([one], [other]).changes
+    (change,) = match_runs([one], [other]).changes
     assert OTHER_SOURCE in change.warnings
 
 
-def test_a_side_that_failed_leaves_no_number(record):
+def test_a_failed_side_has_no_ratio(record):
     records = [record("base", 8, status="oom"), record("quick", 8, FAST)]
-    (change,) = within(records, "quick", "base").changes
+    (change,) = match_implementations(records, "quick", "base").changes
     assert change.ratio.value is None
     assert change.ratio.reason == "n/a (mask/base oom)"
 
@@ -70,14 +70,14 @@ def test_a_side_that_failed_leaves_no_number(record):
 def test_different_clocks_are_never_compared(record, timing):
     events = timing(SLOW, method="cuda_events", cache="flushed")
     with pytest.raises(UsageError, match="cuda_events and wall"):
-        across([record("base", 8, SLOW)], [record("base", 8, timing=events)])
+        match_runs([record("base", 8, SLOW)], [record("base", 8, timing=events)])
 
 
-def test_cases_of_one_side_only_are_named(record):
+def test_cases_of_only_one_side_are_listed(record):
     one, other = record("base", 8, SLOW), record("base", 16, SLOW)
-    assert across([one], [other]) == ([], [other.case], [one.case])
+    assert match_runs([one], [other]) == ([], [other.case], [one.case])
     records = [one, record("quick", 8, FAST), other]
-    assert within(records, "quick", "base")[1:3] == ([], [other.case])
+    assert match_implementations(records, "quick", "base")[1:3] == ([], [other.case])
 
 
 READINGS = {
@@ -90,18 +90,18 @@ READINGS = {
 
 
 @pytest.mark.parametrize(("word", "bounds"), READINGS.items())
-def test_the_word_follows_the_interval_alone(word, bounds):
-    assert read_interval(Estimate(13.0, *bounds)) == word
+def test_the_verdict_depends_only_on_the_interval(word, bounds):
+    assert interval_verdict(Estimate(13.0, *bounds)) == word
 
 
 @pytest.mark.parametrize("bounds", READINGS.values())
-def test_nothing_is_decided_while_other_programs_take_the_processor(bounds):
-    assert read_interval(Estimate(13.0, *bounds, doubtful=True)) == DOUBTFUL
+def test_a_ratio_is_doubtful_while_other_programs_use_the_processor(bounds):
+    assert interval_verdict(Estimate(13.0, *bounds, doubtful=True)) == DOUBTFUL
 
 
 @pytest.mark.parametrize(("unit", "word"), [(ROUNDS, SAME), (BY_PROCESS, SLOWER)])
-def test_rounds_of_one_process_tell_no_difference_that_equal_programs_have(unit, word):
-    assert read_interval(Estimate(1.05, 1.02, 1.08, unit=unit)) == word
+def test_small_differences_within_one_process_are_about_the_same(unit, word):
+    assert interval_verdict(Estimate(1.05, 1.02, 1.08, unit=unit)) == word
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_ratio_is_doubtful_where_a_side_waited_for_other_programs(record, queu
     waited = replace(waited, timing=replace(waited.timing, queued=queued, other_load=load, method=method))
     base = record("base", 8, SLOW)
     base = replace(base, timing=replace(base.timing, method=method))
-    assert read_interval(ratio([waited], [base])) == word
+    assert interval_verdict(ratio([waited], [base])) == word
 
 
 def test_fingerprints_name_what_differs():

@@ -1,4 +1,4 @@
-"""Bounds by a device's documented rates: known answers."""
+"""Lower bounds by a device's documented rates, with known values."""
 
 import pytest
 
@@ -18,11 +18,11 @@ def costing(name, seq, flops, bytes_, **more):
 
 
 @pytest.mark.parametrize("target", ["host", "cuda:sm_90", "tpu:v5p:4x4x8"])
-def test_what_is_no_single_device_has_none(target):
+def test_only_a_single_device_has_a_bound(target):
     assert device_bound(costing("flash", K, 1.0, 1), target) is None
 
 
-def test_a_mode_or_a_dtype_without_a_count_or_a_peak_has_none():
+def test_a_mode_without_a_count_or_a_dtype_without_a_peak_has_no_bound():
     assert device_bound(costing("flash", K, 1.0, 1, mode="bwd"), "cuda:h100") is None
     assert device_bound(record("flash", K, cost=Cost(1.0, 1, None)), "cuda:h100") is None
     assert device_bound(costing("flash", K, None, 1), "cuda:h100") is None

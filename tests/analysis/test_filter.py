@@ -1,4 +1,4 @@
-"""Which records of a run the flags keep, taken one by one."""
+"""Selection of a run's records by flags."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def run(record):
         (Selection(suites=("a",), seqs=("8192",), modes=("fwd",), devices=("cpu",)), [2, 3], ["a"]),
     ],
 )
-def test_what_matches_is_kept_with_its_suites(run, selection, kept, suites):
+def test_matching_records_are_selected_with_their_suites(run, selection, kept, suites):
     info, records = run
     narrowed, left = selection.of(info, iter(records))
     assert left == [records[place] for place in kept]
@@ -68,7 +68,7 @@ def test_options_may_be_left_out_where_there_is_one_variant(name):
     assert baselines(name)["topk"] == "topk/four[keep=4]"
 
 
-def test_of_several_variants_one_has_to_be_named():
+def test_an_ambiguous_baseline_is_an_error():
     assert baselines("two[keep=2]")["topk"] == "topk/two[keep=2]"
-    with pytest.raises(UsageError, match=r'"two" is several in topk; write two\[keep=1\] or two\[keep=2\]'):
+    with pytest.raises(UsageError, match=r"several in topk; write two\[keep=1\] or two\[keep=2\]"):
         rebase(INFO, "two")

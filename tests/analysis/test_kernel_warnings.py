@@ -1,4 +1,4 @@
-"""What the plan of a kernel warns of: on which GPUs, and of which kernels nothing."""
+"""Warnings about kernels, by GPU, and kernels without a warning."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from harness.catalog.accelerators import target
 from tests.records import kernel_of
 
 HOPPER = "use{s} no warp-group matrix instructions (HGMMA): at most about two thirds of the GPU's peak"
-BLACKWELL = "use{s} no tcgen05 matrix instructions, only those of a warp (HMMA)"
-GENERAL = "compute{s} matrix products on general units, without matrix instructions"
+BLACKWELL = "use{s} no tcgen05 matrix instructions, only warp-level ones (HMMA)"
+GENERAL = "compute{s} matrix products without matrix instructions"
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_the_path_of_matrix_products(gpu, instructions, products, said):
 def test_multiprocessors_without_a_block():
     said = idle(kernel_of(grid=(64, 1), waves=0.0693), target("cuda:h100"))
     assert said.format(s="s") == (
-        "gives a block to 64 of 132 multiprocessors (48 %, 0.0693 waves): bound by the latency of one block"
+        "uses only 64 of 132 multiprocessors (48 %, 0.0693 waves), so the latency of one block limits it"
     )
 
 
@@ -47,7 +47,7 @@ def test_multiprocessors_without_a_block():
         ("cuda:a100", 64, None),  # no multiprocessor holds a block
     ],
 )
-def test_a_grid_of_which_nothing_follows(gpu, blocks, waves):
+def test_grids_without_a_warning(gpu, blocks, waves):
     assert idle(kernel_of(grid=(blocks,), waves=waves, tail=waves), target(gpu)) == ""
 
 
@@ -61,7 +61,7 @@ def test_kernels_with_the_same_warning_share_a_sentence():
 
 def test_an_address_that_overflows():
     kernel, gpu = kernel_of(overflows=("q", "out")), target("cuda:sm_90")
-    said = "computes addresses of q and out in 32 bits, which overflow: use .to(tl.int64)"
+    said = "computes addresses of q and out in 32 bits, which overflow; use .to(tl.int64)"
     assert overflow(kernel, gpu).format(s="s") == said
     assert overflow(kernel_of(), gpu) == ""
     assert warning_sentences([kernel], "cuda:sm_90", " of flash at 1Mi") == [f"attn of flash at 1Mi {said}"]

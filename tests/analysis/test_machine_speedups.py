@@ -18,7 +18,7 @@ SPREAD = (0.99, 0.995, 1.0, 1.0, 1.0, 1.005, 1.01, 1.0)  # a 95 % interval of ±
 
 
 def run_of(name, fingerprint, *speedups, seqs=(4096, 8192), rounds=8, **more):
-    """One run on a machine: an implementation that takes the baseline's time over the speedup, per length."""
+    """One run on a machine with these speedups by length."""
     records = []
     for seq, speedup in zip(seqs, speedups, strict=False):
         for label, seconds, source in (("base", 1.0, "closure:1"), ("fast", 1 / speedup, "closure:2")):
@@ -41,8 +41,8 @@ def only(*suites):
     return found
 
 
-def test_no_estimate_is_over_two_fingerprints():
-    """Not even where one run holds two: four replicates on each would give a narrower interval together."""
+def test_estimates_never_combine_two_fingerprints():
+    """Also if one run has two fingerprints: their replicates together would give a narrower interval."""
     mixed = suite_of([*run_of("r1", A, 2.0).records, *run_of("r1", B, 3.0).records])
     found = only(mixed)
     assert [machine.speedup.value for machine in found.machines] == pytest.approx([2.0, 3.0])
@@ -56,7 +56,7 @@ def test_the_newest_run_of_a_machine_counts():
         assert [(m.run, m.fingerprint) for m in only(*order).machines] == [("r2", A), ("r3", B)]
 
 
-def test_what_does_not_count_says_why():
+def test_an_excluded_machine_has_a_reason():
     other = run_of("r3", C, 2.0, source="closure:older")
     failed = run_of("r1", D, 2.0, timing=None, correctness=None, status="oom", reason="plans 32 GiB")
     found = only(run_of("r9", A, 2.0), run_of("r2", B, 2.0, rounds=3), other, failed)

@@ -1,4 +1,4 @@
-"""Ceilings of a machine whose every reading is known, and the shares of them that known times reach."""
+"""Ceilings from known rates, and shares of them from known times."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.records import record_of
 from tests.rooflines import CACHES, KI, MI, machine
 
 
-def test_a_ceiling_is_the_fastest_kernels_fastest_round_beside_its_median_with_an_interval():
+def test_a_ceiling_is_the_fastest_kernels_fastest_round_with_its_median():
     ceiling = machine().levels["L2"]
     assert (ceiling.kernel, ceiling.size) == ("sum", 512 * KI)
     assert ceiling.rate == 8e10
@@ -21,7 +21,7 @@ def test_a_ceiling_is_the_fastest_kernels_fastest_round_beside_its_median_with_a
     ("size", "name", "rate"),
     [(KI, "L1", 8e10), (MI, "L2", 8e10), (3 * MI, "DRAM", 3e10), (1 << 40, "DRAM", 1e10)],
 )
-def test_between_two_sizes_the_smaller_ones_figure_is_the_ceiling(size, name, rate):
+def test_between_two_sizes_the_smaller_ones_rate_is_the_ceiling(size, name, rate):
     roof = machine().memory_roof(size)
     assert (roof.name, roof.rate) == (name, rate)
 
@@ -32,7 +32,7 @@ def test_operands_may_be_computed_in_a_wider_dtype(dtype, name):
 
 
 @pytest.mark.parametrize("damage", [{"readings": []}, {"caches": {"L1": "much"}}])
-def test_what_is_no_roofline_is_refused(damage):
+def test_invalid_rooflines_are_refused(damage):
     plain = {"caches": CACHES, "readings": [vars(r) for r in machine().readings]}
     assert roofline_of({**plain, "load": 0.5}).levels == machine().levels
     with pytest.raises(ValueError):
@@ -58,7 +58,7 @@ def share(flops, moved, working_set=1 << 30, time=SECOND, dtype="f32"):
         (None, 8e9, 512 * KI, "L2", 0.1),
     ],
 )
-def test_the_roof_that_binds_is_the_lower_one_at_this_intensity(flops, moved, working_set, roof, value):
+def test_the_limiting_roof_is_the_lower_one_at_this_intensity(flops, moved, working_set, roof, value):
     found = share(flops, moved, working_set)
     assert (found.roof, found.share.value) == (roof, pytest.approx(value))
     assert not found.refused + found.note + found.reason
@@ -71,24 +71,22 @@ def test_the_interval_of_a_share_is_that_of_the_time_as_the_roof_is_a_maximum():
     assert high == pytest.approx(5e10 / (0.95 * 1e11))
 
 
-def test_above_the_compute_roof_is_refused_where_the_interval_leaves_no_doubt():
+def test_a_share_certainly_above_the_compute_roof_is_refused():
     found = share(2e11, 1e9)
     assert fmt.roof(found) == "refused"
-    assert found.refused.startswith("refused: faster than products of f32 here, which nothing is")
+    assert found.refused.startswith("refused: faster than matrix products of f32 on this machine")
     doubtful = share(1.02e11, None)
     assert (fmt.roof(doubtful), doubtful.refused) == ("102 % of compute", "")
     assert not share(2e11, None, time=Estimate(1.0)).refused, "a time without an interval excludes nothing"
 
 
-def test_above_a_memory_roof_is_a_remark():
+def test_a_share_above_a_memory_roof_has_a_note():
     found = share(1e9, 3e10)
     assert fmt.roof(found) == "300 % of DRAM"
-    assert (
-        found.note == "above what DRAM gives: its bytes are cache-resident or counted more often than moved"
-    )
+    assert found.note.startswith("above the bandwidth of DRAM: its bytes are in a cache or are counted")
 
 
-def test_a_case_has_its_familys_count_and_a_stage_its_operators():
+def test_a_case_uses_its_familys_formula_and_a_stage_its_operators():
     record = record_of("dense", 4 * KI, family="attention", fingerprint="here", cost=Cost(5e10, 1e9))
     known = {"here": machine()}
     assert case_share(record, SECOND, known).roof == "compute"
@@ -100,12 +98,12 @@ def test_a_case_has_its_familys_count_and_a_stage_its_operators():
     ("changed", "time", "reason"),
     [
         ({"fingerprint": "elsewhere"}, SECOND, UNMEASURED),
-        ({"mode": "bwd"}, SECOND, "the family's formula is of fwd alone"),
-        ({"cost": Cost()}, SECOND, "neither FLOPs nor bytes are known"),
+        ({"mode": "bwd"}, SECOND, "the family's formula covers only fwd"),
+        ({"cost": Cost()}, SECOND, "its FLOPs and bytes are unknown"),
         ({}, Estimate(None, reason="not timed"), "not timed"),
     ],
 )
-def test_what_has_no_share_says_why(changed, time, reason):
+def test_a_missing_share_has_a_reason(changed, time, reason):
     values = {"fingerprint": "here", "cost": Cost(5e10, 1e9), **changed}
     found = case_share(record_of("dense", 4 * KI, **values), time, {"here": machine()})
     assert (found.reason, fmt.roof(found)) == (reason, "–")

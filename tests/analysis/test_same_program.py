@@ -39,14 +39,14 @@ SAME = {
 
 
 @pytest.mark.parametrize(("text", "cases"), SAME.items(), ids=SAME)
-def test_what_makes_no_other_program_is_named(record, suite, static, text, cases):
+def test_cases_with_one_program_are_named_by_what_differs(record, suite, static, text, cases):
     figures = {"static": {"host": compiled(static, "sha256:a")}}
     records = [record(name, 4096, workload=workload, **more, **figures) for name, workload, more in cases]
     (same,) = same_programs(suite(records))
     assert same.text == text
 
 
-def test_lengths_targets_replicates_and_what_has_no_hash_make_no_group(record, suite, static):
+def test_lengths_targets_replicates_and_missing_hashes_do_not_form_groups(record, suite, static):
     records = [
         record("a", 4096, static={"host": compiled(static, "sha256:a")}),
         record("a", 4096, static={"host": compiled(static, "sha256:a")}, replicate=1),

@@ -1,4 +1,4 @@
-"""Exponents of growth, and where two implementations cross."""
+"""Scaling exponents and crossovers."""
 
 import math
 
@@ -31,7 +31,7 @@ def test_the_interval_is_that_of_a_regression_with_student_t():
     assert (exponent, low, high) == pytest.approx((1.5, 1.5 - half, 1.5 + half))
 
 
-def test_one_length_says_how_many_it_needs(record, suite):
+def test_one_length_has_a_reason_for_no_exponent(record, suite):
     found = of(scalings(suite([record("x", 4096, [1.0])])), "time")
     assert (found.exponent, found.reason, found.points) == (None, "needs ≥ 2 lengths; has 1", 1)
 
@@ -56,7 +56,7 @@ def test_zero_bytes_have_no_exponent(record, suite, static):
     assert (found.exponent, found.reason) == (None, "0 at 4Ki: not a power of the length")
 
 
-def test_unavailable_figures_pass_their_reason_on(record, suite, static):
+def test_the_reason_of_an_unavailable_figure_is_used(record, suite, static):
     lacking = {"host": static(unavailable={"flops": "not counted by torch"})}
     records = [record("x", seq, static=lacking) for seq in GRID]
     found = of(scalings(suite(records)), "flops")
@@ -81,7 +81,7 @@ def test_a_curve_that_bends_is_noted():
 
 
 def test_a_loops_body_is_never_fitted(record, suite, static):
-    """Temporaries are: they are planned for the program, whatever its loops' lengths."""
+    """Temporaries are fitted, because they are planned for the whole program."""
 
     def figures(seq):
         return {"host": static(flops=1.0 * seq, bytes_accessed=2.0 * seq, temp_bytes=seq, body_only=True)}
@@ -94,7 +94,7 @@ def test_a_loops_body_is_never_fitted(record, suite, static):
     assert of(found, "temp_bytes").exponent == 1.0
 
 
-def test_lengths_with_a_body_only_are_left_out_and_named(record, suite, static):
+def test_lengths_with_a_loop_body_counted_once_are_excluded_with_a_note(record, suite, static):
     records = [
         record("x", seq, static={"host": static(flops=1.0 if partial else 1.0 * seq**2, body_only=partial)})
         for seq, partial in zip(GRID, (False, False, False, True), strict=True)
@@ -110,7 +110,7 @@ NO_SIDE = "intervals do not exclude 1 on both sides of a crossing"
 
 
 def find_crossover(record, suite, speedups, noise=(), failed=()):
-    """The crossover of an implementation with these speedups by length; `noise` is that of some lengths."""
+    """The crossover of an implementation with these speedups by length; `noise` maps lengths to noise."""
     records = list(failed)
     for seq, speedup in speedups.items():
         own = dict(noise).get(seq, SPREAD)

@@ -24,7 +24,7 @@ def test_one_process_shows_its_recorded_median(record):
     assert found.reason is None
 
 
-def test_a_recorded_median_outside_of_its_interval_gives_way_to_the_median_of_the_rounds(record):
+def test_a_recorded_median_outside_its_interval_is_replaced_by_the_median_over_rounds(record):
     old = record("base", 4096, [1.0] * 7)
     samples, rounds = (3.0, 3.0, 1.1, 1.0, 1.2) * 7, tuple(r for r in range(7) for _ in range(5))
     slow_first = dataclasses.replace(
@@ -44,7 +44,7 @@ def test_samples_of_one_round_count_once(record, timing):
     assert time_of([record("base", 4096, timing=twice)]).reason == "needs ≥ 6 rounds; has 2"
 
 
-def test_nothing_timed_is_no_value(record):
+def test_without_a_timing_there_is_no_value(record):
     found = time_of([record("base", 4096, status="oom")])
     assert (found.value, found.reason) == (None, "not timed")
 
@@ -72,11 +72,11 @@ def test_only_rounds_that_both_have_are_paired(timing):
 def test_sides_without_a_common_round_have_no_ratio(record, timing):
     one = record("a", 1, timing=timing([1.0], [0]))
     other = record("b", 1, timing=timing([1.0], [5]))
-    assert ratio([one], [other]).reason == "no round has all"
+    assert ratio([one], [other]).reason == "no round has all sides"
 
 
 def by_process(record, name, factors):
-    """One record per process; within each every round agrees exactly."""
+    """One record per process, with equal samples in all its rounds."""
     return [record(name, 4096, [factor] * 8, replicate=i) for i, factor in enumerate(factors)]
 
 
@@ -105,11 +105,11 @@ def test_processes_that_agree_have_an_interval_of_no_width(record):
 
 def test_processes_are_paired_by_replicate_and_run(record):
     base = record("base", 4096, [1.0] * 6, replicate=1)
-    assert ratio([base], [record("x", 4096, [1.0] * 6)]).reason == "no process timed all"
+    assert ratio([base], [record("x", 4096, [1.0] * 6)]).reason == "no process has all sides"
     assert ratio([base], [record("x", 4096, [1.0] * 6, replicate=1, run="r2")]).value is None
 
 
-def test_warnings_of_both_sides_travel_with_the_ratio(record, timing):
+def test_the_ratio_has_the_warnings_of_both_sides(record, timing):
     one = record("a", 1, timing=timing([1.0], warnings=("throttled",)))
     other = record("b", 1, timing=timing([1.0], warnings=("throttled", "not interleaved")))
     assert ratio([one], [other]).warnings == ("throttled", "not interleaved")
@@ -120,7 +120,7 @@ def test_quantiles_of_t_are_those_of_the_tables(freedom, expected):
     assert student_t(0.975, freedom) == pytest.approx(expected, abs=5e-4)
 
 
-def test_a_saving_is_the_difference_within_rounds_times_the_layers(record):
+def test_the_time_saved_is_the_difference_within_rounds_times_the_layers(record):
     base = [0.010 + drift for drift in (0, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3)]
     mine = [seconds - 2e-3 for seconds in base]
     found = time_saved([record("a", 64, mine)], [record("b", 64, base)], 58)
@@ -136,7 +136,7 @@ def test_a_standard_deviation_is_that_of_exact_sums(level):
     assert standard_deviation(values) == pytest.approx(statistics.stdev(values), rel=1e-14)
 
 
-def test_rounds_that_both_sides_have_alike_are_paired_as_any_others(timing):
+def test_equal_rounds_of_both_sides_are_paired_like_any_others(timing):
     mine, theirs = timing([1.0, 2.0, 8.0]), timing([2.0, 1.0, 2.0])
     shuffled = [
         dataclasses.replace(side, samples_s=side.samples_s[::-1], round=(2, 1, 0)) for side in (mine, theirs)
@@ -144,7 +144,7 @@ def test_rounds_that_both_sides_have_alike_are_paired_as_any_others(timing):
     assert by_round((mine, theirs), truediv) == by_round(shuffled, truediv) == [0.5, 2, 4]
 
 
-def test_a_ratio_is_unanimous_where_all_of_its_rounds_are(record):
+def test_a_ratio_is_unanimous_if_all_its_rounds_are(record):
     base = [record("base", 4096, [2.0] * 7)]
     assert unanimous_ratio(base, [record("x", 4096, [1.0] * 7)])[1]
     assert not unanimous_ratio(base, [record("x", 4096, [1.0] * 6 + [2.0])])[1]

@@ -1,4 +1,4 @@
-"""Work per second: which count, over which time, and of which peak."""
+"""Throughput: its work, its time and its peak."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ COST = Cost(flops=1e9, bytes=2e9, dense_flops=4e9)
 
 
 def throughput_of(record, suite, facts=None, **more):
-    """By work, the throughput of one case that takes 0.1 s a call."""
+    """The throughput of one case of 0.1 s per call, by kind of work."""
     only = record("base", 4096, more.pop("samples", TIMES), fingerprint="f", **{"cost": COST, **more})
     machines = {"f": facts} if facts else {}
     return SuiteResults.of(replace(suite([only]), fingerprints=machines)).cases[0].throughput
@@ -22,7 +22,7 @@ def gpu(name):
     return {"device": "cuda", "cpu": "AMD EPYC", "gpu": {"name": name}}
 
 
-def test_a_rate_is_the_count_over_the_time_and_its_bounds_change_places(record, suite):
+def test_a_rate_is_the_count_over_the_time_with_swapped_bounds(record, suite):
     rates = throughput_of(record, suite)
     per_second = {work: rate.rate.value for work, rate in rates.items()}
     assert per_second == pytest.approx({"flops": 1e10, "dense_flops": 4e10, "bytes": 2e10})

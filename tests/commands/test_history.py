@@ -30,7 +30,7 @@ def test_times_by_another_clock_have_no_ratio(tmp_path):
         store(tmp_path, run, [timed(1.0, method=method)])
     (history,) = read_histories(tmp_path, [CASE], print)
     assert [m.ratio.value for m in history.medians] == [None, None, 1.0]
-    assert history.medians[1].ratio.reason == "timed by cuda_events, the run before by wall"
+    assert history.medians[1].ratio.reason == "timed by cuda_events, the previous run by wall"
 
 
 def test_what_cannot_be_read_is_told_and_left_out(results):

@@ -104,7 +104,7 @@ def test_a_wide_interval_is_undecided_in_receipt_document_and_chart_title(tmp_pa
     ]
     run = store_findings_run(tmp_path, made)
     (panel,) = receipt_of(run).panels
-    undecided = "sparse against dense: undecided, ≈0.8×"
+    undecided = "sparse compared with dense: undecided, ≈0.8×"
     assert panel.answer.startswith(f"{undecided} at 4Ki, 95 % [0.1")
     assert "about the same" not in to_text(receipt_of(run))
     (verdict,) = (PanelVerdict(run, panel).verdict_part() for panel in run.panels)

@@ -1,4 +1,4 @@
-"""DataFrames of stored runs: every column's value is known before it is read."""
+"""DataFrames of stored runs, with known values in every column."""
 
 import re
 from dataclasses import replace
@@ -26,14 +26,14 @@ def results(tmp_path: Path) -> Path:
 
 
 def kind_of(column: pd.Series) -> str:
-    """What versions of pandas call by different names has one here."""
+    """One name for dtypes that versions of pandas name differently."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return "category"
     return {"object": "str"}.get(str(column.dtype), re.sub(r"\[.*", "", str(column.dtype)))
 
 
 def dataframe_text(frame: pd.DataFrame) -> str:
-    """Each column with its dtype and values; what is missing is <NA>."""
+    """Each column with its dtype and values; missing values are <NA>."""
     return "\n".join(
         f"{name} ({kind_of(frame[name])}): "
         + " | ".join("<NA>" if pd.isna(value) else str(value) for value in frame[name])
@@ -53,7 +53,7 @@ def store_kernels(folder: Path) -> None:
     store(folder, RUNS[0], [record_of("a", 4096, static=static), record_of("b", 1, static={"host": once})])
 
 
-def test_frames_are_those_that_were_read(results: Path, tmp_path: Path) -> None:
+def test_frames_match_the_golden_file(results: Path, tmp_path: Path) -> None:
     store_kernels(tmp_path / "kernels")
     kernels, turned = load(tmp_path / "kernels"), load(results, run=RUNS[0], baseline="scatter")
     frames = {
@@ -71,7 +71,7 @@ def test_frames_are_those_that_were_read(results: Path, tmp_path: Path) -> None:
     assert len(load(results).samples()) == 2 * (6 + 8) + 1
 
 
-def test_a_models_record_names_where_its_fields_come_from(tmp_path: Path) -> None:
+def test_a_models_record_has_the_source_of_its_fields(tmp_path: Path) -> None:
     mine, other = record_of("base", 4096), record_of("base", 8192)
     told = {"label": "m (tp 8)", "layers": 3, "tokens": 1, "source": SOURCE, "cases": [mine.case]}
     folder = store(tmp_path, RUNS[0], [mine, other])
@@ -91,7 +91,7 @@ def test_dtypes_do_not_depend_on_what_was_measured(results: Path, tmp_path: Path
     assert {name: few[name].dtype for name in named} == {name: all_[name].dtype for name in named}
 
 
-def test_places_and_words_select_as_flags_do(results: Path) -> None:
+def test_paths_and_words_select_like_the_flags(results: Path) -> None:
     folder = results / "runs" / RUNS[0]
     for place in (folder, folder / "records.jsonl", str(folder)):
         assert len(load(place).frame()) == 2
@@ -116,13 +116,13 @@ def test_places_and_words_select_as_flags_do(results: Path) -> None:
         ({"baseline": "bse"}, '--baseline: the run has no "bse"; nearest: "base"'),
     ],
 )
-def test_a_wrong_word_is_a_sentence(results: Path, words: dict[str, str], says: str) -> None:
+def test_a_wrong_word_is_a_usage_error(results: Path, words: dict[str, str], says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
         load(results, **words).frame()
 
 
-def test_a_missing_place_names_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no runs; name a folder of results, or make a run with"):
+def test_a_missing_path_has_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no runs; name a folder of results, or measure with"):
         load(tmp_path / "nowhere")
 
 
@@ -144,7 +144,7 @@ def test_damage_is_a_warning_with_file_and_line(results: Path) -> None:
     assert {warning.filename for warning in told} == {__file__}
 
 
-def test_a_further_column_of_a_columns_name_is_set_apart() -> None:
+def test_a_field_with_the_name_of_a_column_is_renamed() -> None:
     builder = FrameBuilder("samples")
     record = record_of("a", 4096)
     for further in ({"case": "text", "n": 1}, {"case": 3, "n": None}, {"half": 0.5}):

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.analysis.stats import DOUBTFUL, FASTER, SLOWER, Estimate, ratio, read_interval
+from harness.analysis.stats import DOUBTFUL, FASTER, SLOWER, Estimate, interval_verdict, ratio
 from harness.core.record import MOST_QUEUED
 from harness.store.find import all_runs
 from tests.faults.drill import ROOT, write_between_marks
@@ -40,7 +40,7 @@ class Pair(NamedTuple):
 
     @property
     def is_false(self) -> bool:
-        return read_interval(self.times) in {FASTER, SLOWER}
+        return interval_verdict(self.times) in {FASTER, SLOWER}
 
     @property
     def would_be_false(self) -> bool:
@@ -85,7 +85,7 @@ def measure(folder: Path) -> list[Pair]:
 
 
 def row(load: int, pairs: list[Pair]) -> str:
-    words = Counter(read_interval(pair.times) for pair in pairs)
+    words = Counter(interval_verdict(pair.times) for pair in pairs)
     told = sum(pair.is_false for pair in pairs)
     cells = [load, len(pairs), words["about the same"], words["undecided"], words[DOUBTFUL], told]
     cells += [sum(pair.would_be_false for pair in pairs), f"{statistics.median(p.queued for p in pairs):.2f}"]
@@ -113,7 +113,9 @@ def main() -> None:
             with tempfile.TemporaryDirectory(prefix="seqsweep-load-") as home, busy(load):
                 pairs[load] += measure(Path(home))
             for pair in pairs[load][-len(KERNELS) :]:
-                print(load, pair.kernel, *pair.times[:3], read_interval(pair.times), pair.queued, flush=True)
+                print(
+                    load, pair.kernel, *pair.times[:3], interval_verdict(pair.times), pair.queued, flush=True
+                )
     said = page(pairs)
     print(said)
     if asked.into:

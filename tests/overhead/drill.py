@@ -13,7 +13,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from harness.analysis.stats import SAME, Estimate, read_interval, t_half_width
+from harness.analysis.stats import SAME, Estimate, interval_verdict, t_half_width
 from harness.catalog import child_process
 from harness.commands.output import progress_of
 from harness.core.case import Case
@@ -62,7 +62,7 @@ def main() -> int:
     for name, logs in ratios.items():
         mean, half = statistics.fmean(logs), t_half_width(statistics.stdev(logs), len(logs))
         found = Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
-        readings.append(read_interval(found))
+        readings.append(interval_verdict(found))
         print(f"{name}: harness / plain loop {found[0]:.3f} [{found[1]:.3f}, {found[2]:.3f}] {readings[-1]}")
     print(f"{PAIRS} pairs of runs and fresh processes, 95 % by Student's t")
     return 0 if set(readings) == {SAME} else 1

@@ -1,4 +1,4 @@
-"""A run built by hand: a suite with every kind of outcome, all its figures chosen."""
+"""A run built by hand: a suite with every kind of outcome and fixed figures."""
 
 import io
 
@@ -90,7 +90,7 @@ suite = pytest.fixture(lambda: results_of_records, name="suite")
 
 @pytest.fixture
 def plan_static(static):
-    """Figures that plan so many bytes of temporaries, with a GiB of arguments and outputs each."""
+    """Figures with these bytes of temporaries, and 1 GiB each of arguments and outputs."""
 
     def build(temp, limit=18 * GIB, **more):
         fits = temp + 2 * GIB <= limit
@@ -102,7 +102,7 @@ def plan_static(static):
 
 @pytest.fixture
 def mask(record, plan_static):
-    """Broadcast against scatter on the CPU and on a v5e; the figures follow the length."""
+    """Broadcast and scatter on the CPU and on a v5e, with figures that depend on the length."""
 
     def figures(seq, here, there, work):
         counted = {"flops": work * seq, "bytes_accessed": 9.0 * seq**2}
@@ -119,7 +119,7 @@ def mask(record, plan_static):
 
 
 def page(info, records, width=120, **more):
-    """What is printed of a run."""
+    """The printed report of a run."""
     out = io.StringIO()
     print_run(Console(file=out, width=width), info, records, **more)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

@@ -1,4 +1,4 @@
-"""The sentences before a panel's table, on runs whose every number is chosen."""
+"""The sentences before a panel's table, on runs with fixed numbers."""
 
 import pytest
 
@@ -26,7 +26,7 @@ REASONS = {
 
 
 def record(name, seq, taken, noise=NOISE, method="wall", queued=0.0, **more):
-    """A case that takes so many seconds, or ends with a status; the noise may be one of each length."""
+    """A case with this time in seconds, or this status; `noise` may be given by length."""
     if isinstance(taken, str):
         return record_of(name, seq, taken, **{"reason": REASONS.get(taken, "why"), **more})
     factors = noise[seq] if isinstance(noise, dict) else noise
@@ -40,7 +40,7 @@ def panel_of(records, baseline="mask/broadcast"):
 
 
 def panel(times, baseline="mask/broadcast", **more):
-    """One panel of {implementation: {length: seconds or status}}; `more` is {what: {implementation: it}}."""
+    """A panel of {implementation: {length: seconds or status}}; `more`: {field: {implementation: value}}."""
     return panel_of(
         [
             record(name, seq, taken, **{what: own[name] for what, own in more.items() if name in own})
@@ -128,7 +128,7 @@ PANELS = {
 }
 
 
-def test_answers_are_those_that_were_read():
+def test_answers_match_the_golden_file():
     said = {name: "\n".join([*answer(only), winner_line(only)]) for name, only in PANELS.items()}
     assert_golden("answers.txt", scenes(said))
     crossovers = PANELS["exact by fallback never crosses"].crossovers
@@ -139,7 +139,7 @@ SPOILER = "ValueError: n/a (needs ≥ 6 rounds; has 3); raise --memory or shorte
 
 
 @pytest.mark.parametrize("status", ["crashed", "unsupported", "unjudged"])
-def test_an_implementations_own_words_are_no_remedy_and_are_shown_as_they_are(status):
+def test_an_implementations_own_reason_is_shown_unchanged_and_is_not_a_remedy(status):
     lost = record("scatter", 4 * K, status, reason=SPOILER, remedy="")
     results = results_of_records([record("broadcast", K, 2.0), record("scatter", K, 1.0), lost])
     (only,) = results.panels.values()

@@ -1,4 +1,4 @@
-"""A terminal that says nothing of its width still shows everything."""
+"""Output on a terminal that does not know its width."""
 
 from io import StringIO
 
@@ -8,7 +8,7 @@ from harness.report.console import TextConsole
 
 
 @pytest.mark.parametrize(("columns", "width"), [("0", 80), ("20", 20), ("400", 400)])
-def test_nothing_is_printed_into_no_column(monkeypatch, columns, width):
+def test_a_terminal_of_unknown_width_has_a_default_width(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", columns)
     console = TextConsole(file=StringIO())
     assert console.width == width

@@ -1,4 +1,4 @@
-"""The sentence about a panel: a crossover only between intervals that exclude 1, and what a step saves."""
+"""The finding of a panel: crossovers only between intervals that exclude 1, and the time saved per step."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ LENGTHS = (4 * K, 8 * K, 16 * K)
 
 
 def panel(*speedups, wide=(), few=(), **more):
-    """`scatter` beside broadcast, by length; `wide` places have an interval of ±50 %, `few` have none."""
+    """`scatter` and broadcast by length; `wide` lengths have an interval of ±50 %, `few` have none."""
     records = []
     for place, speedup in enumerate(speedups):
         spread, rounds = (0.5 if place in wide else 0.01), (3 if place in few else 9)
@@ -29,7 +29,7 @@ SOURCE = {"repo": "org/configs", "path": "folder/m_config.json", "commit": "0123
 
 
 def layered_panel(own_s, *models, rounds=9):
-    """`scatter` beside a broadcast of 1 ms at 16Ki."""
+    """`scatter`, and broadcast with 1 ms, at 16Ki."""
     base, own = timing(1e-3, spread=1e-6, rounds=rounds), timing(own_s, spread=1e-6, rounds=rounds)
     records = [record("broadcast", 16384, timing=base), record("scatter", 16384, timing=own)]
     cases = frozenset(r.case for r in records)
@@ -60,7 +60,7 @@ STEPS = [  # seconds, models, rounds
 ]  # fmt: skip
 
 
-def test_sentences_are_those_that_were_read():
+def test_sentences_match_the_golden_file():
     lines = [
         f"{speedups} wide {wide} few {few}: {finding(panel(*speedups, wide=wide, few=few)).sentence()}"
         for speedups, wide, few in SPEEDUPS
@@ -72,7 +72,7 @@ def test_sentences_are_those_that_were_read():
     assert_golden("finding_sentences.txt", "\n".join(lines) + "\n")
 
 
-def test_of_several_that_win_the_one_that_gives_the_same_answer_is_named():
+def test_among_faster_implementations_an_equivalent_one_comes_first():
     fast = record("raw", 4 * K, timing=timing(1e-4), semantics="threshold")
     both = suite(*panel(2.0).records, fast)
     assert (finding(both).implementation, finding(both).semantics) == ("scatter", None)
@@ -80,20 +80,20 @@ def test_of_several_that_win_the_one_that_gives_the_same_answer_is_named():
     assert alone.sentence() == "raw beats broadcast: 10.0× at 4Ki (not mathematically equivalent)"
 
 
-def test_the_baselines_own_program_is_about_the_same_whatever_was_timed():
+def test_the_baselines_program_is_always_about_the_same():
     fallen = panel(1.5, 2.0, facts={"approximation": "exact by fallback"})
     assert finding(fallen).sentence() == "scatter and broadcast take about the same time: 2.00× at 8Ki"
     (crossover,) = fallen.crossovers
     assert (crossover.first_grid, crossover.reason) == (None, "same program as the baseline at every length")
 
 
-def test_a_finding_is_of_the_longest_length_at_which_both_were_timed():
+def test_a_finding_uses_the_longest_length_with_both_times():
     beyond = record("broadcast", 16 * K, status="oom"), record("scatter", 16 * K, 1e-3)
     assert finding(suite(*panel(0.5, 2.0).records, *beyond)).compared.seq == 8 * K
     assert panel_finding(suite(record("scatter", 4 * K, 1e-3))) is None
 
 
-def test_panels_share_a_headline_where_they_say_the_same():
+def test_panels_with_the_same_finding_share_a_headline():
     faster, slower, more = (finding(panel(speedup)) for speedup in (2.0, 0.5, 3.0))
     both = "scatter beats broadcast in both panels: 2.00× to 3.00× at the longest length"
     assert headline([more, faster]) == both
@@ -106,7 +106,7 @@ def test_a_ratio_whose_interval_spans_a_factor_of_eight_has_one_digit():
     assert replace(found, compared=replace(found.compared, low=0.5, high=4.0)).ratio == "≈2×"
 
 
-def test_the_answer_names_what_is_saved_and_where_the_fields_come_from():
+def test_the_answer_has_the_saving_and_the_source_of_the_fields():
     shown = layered_panel(0.4e-3, ("m", 61, 1))
     lines = answer(shown)
     assert any(line.startswith("scatter: saves 36.60 ms") for line in lines)

@@ -34,5 +34,5 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("write", "given", "text"), TEXTS)
-def test_numbers_are_written_so(write, given, text):
+def test_numbers_as_text(write, given, text):
     assert write(*given) == text

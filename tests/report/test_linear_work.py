@@ -1,4 +1,4 @@
-"""The work of printing a run grows no faster than the run: counted in bytecodes and calls, never in time."""
+"""The work of printing grows at most linearly with the run, counted in bytecodes and calls."""
 
 import io
 import sys
@@ -11,7 +11,7 @@ from harness.report.run_report import print_run
 
 
 def bytecodes(call):
-    """How many bytecodes of this project a call executes: every turn of a loop counts, whatever it calls."""
+    """The number of this project's bytecodes that a call executes."""
     count = 0
 
     def step(frame, event, _):
@@ -33,7 +33,7 @@ def bytecodes(call):
 
 @pytest.fixture
 def of_lengths(record, timing, describe):
-    """The info and records of a panel: two implementations, one of which fails with a reason of its own."""
+    """The info and records of a panel: two implementations, one of them with failures."""
 
     def make(count):
         records = []

@@ -13,7 +13,7 @@ CASES = ("mask/broadcast@x:fwd:cpu", "mask/scatter@x:fwd:cpu")
 
 
 class Hand:
-    """A clock that moves when told to."""
+    """A clock that the test advances."""
 
     now = 0.0
 
@@ -39,14 +39,14 @@ def terminal(out, clock):
 
 
 def read_new(out):
-    """What was written since the last call."""
+    """The text written since the last call."""
     text = out.getvalue()
     out.truncate(0)
     out.seek(0)
     return text
 
 
-def test_elsewhere_a_finished_group_is_one_plain_line(out, record):
+def test_without_a_terminal_a_finished_group_is_one_plain_line(out, record):
     progress = Progress(3, Console(file=out, width=60))
     progress.group_started(0, GROUP, CASES, 90.0)
     progress.case_state(CASES[0], "compile")
@@ -100,7 +100,7 @@ def test_a_terminal_shows_the_group_and_never_draws_while_a_sample_is_taken(term
 
 
 class Refusing(io.StringIO):
-    """A pipe whose reader has left after the first line, or a disk that is full from there on."""
+    """A stream that fails after the first line, like a closed pipe or a full disk."""
 
     def __init__(self, number):
         super().__init__()
@@ -114,7 +114,7 @@ class Refusing(io.StringIO):
 
 @pytest.mark.parametrize("number", [errno.EPIPE, errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("terminal", [False, True])
-def test_a_stream_that_takes_nothing_more_ends_no_run(number, terminal):
+def test_a_closed_stream_does_not_end_a_run(number, terminal):
     out = Refusing(number)
     progress = Progress(3, TextConsole(file=out, width=100, force_terminal=terminal))
     for line in ("one", "two", "three"):

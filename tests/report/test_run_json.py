@@ -23,7 +23,7 @@ EMPTY = {
 }
 
 
-def test_the_object_has_the_public_keys_and_all_that_is_stored(info, run):
+def test_the_object_has_the_public_keys_and_everything_stored(info, run):
     header = {"schema": 1, "version": "0.1.0", "settings": {"seed": 0}, "fingerprints": {"sha256:1": {}}}
     data = json.loads(json.dumps(run_data({**info, **header, "overhead": OVERHEAD}, run)))
     assert list(data) == [*EMPTY]
@@ -42,7 +42,7 @@ def test_the_object_has_the_public_keys_and_all_that_is_stored(info, run):
     assert run_data({}, []) == EMPTY
 
 
-def test_what_plans_of_kernels_warn_of_is_a_sentence_each():
+def test_every_kernel_warning_is_a_sentence():
     kernel = kernel_of(instructions={"mma": 96})
     record = record_of(
         "flash", 4096, static={"cuda:h100": replace(static_of(temp_bytes=1), kernels=(kernel,))}
@@ -52,7 +52,7 @@ def test_what_plans_of_kernels_warn_of_is_a_sentence_each():
     assert warned["warning"].startswith("attn uses no warp-group matrix instructions (HGMMA)")
 
 
-def test_shares_of_roofs_are_there_where_ceilings_are_measured():
+def test_shares_of_roofs_need_measured_ceilings():
     known = record_on_machine("scatter", 4096, 1.0, cost=Cost(5e10, None))
     assert "roofs" not in run_data({}, [known])
     (found,) = run_data({"rooflines": {FINGERPRINT: machine()}}, [known])["roofs"]

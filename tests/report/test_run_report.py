@@ -1,4 +1,4 @@
-"""Whole pages of text, compared with files that a person has read."""
+"""Whole pages of text, compared with golden files."""
 
 import io
 import re
@@ -48,14 +48,14 @@ def test_every_reason_has_its_footnote_and_equal_ones_share_it(record, describe)
     assert "more footnotes" not in text, "nothing is left out"
 
 
-def test_a_quick_run_says_first_that_it_is_noisy(info, run):
+def test_a_quick_run_starts_with_the_note_that_it_is_noisy(info, run):
     first = page({**info, "command": ["seqsweep", "run", "--quick"]}, run).splitlines()[0]
     assert first.startswith("--quick is noisy:")
     assert "noisy" not in page(info, run)
 
 
 @pytest.mark.parametrize("kept", KEPT, ids=[path.name for path in KEPT])
-def test_a_kept_run_is_readable_in_80_columns(kept):
+def test_a_reference_run_fits_80_columns(kept):
     folder = RunFolder(kept)
     stored = folder.read()
     text = page({**stored.info, "fingerprints": folder.fingerprints()}, stored.records, 80)
@@ -75,7 +75,7 @@ def test_the_default_sweep_has_few_footnotes_and_every_panel_its_answer():
     assert text.count("\nFastest at ") == text.count("\nFastest per length: ") == panels == 7
 
 
-def test_a_run_without_records_says_so():
+def test_a_run_without_records_suggests_a_dry_run():
     assert page({"suites": {}}, []) == "no case was run; seqsweep run --dry-run shows why\n"
 
 
@@ -98,7 +98,7 @@ def test_the_page_of_a_run_that_compiled_for_targets(mask, width):
     assert max(map(len, text.partition("\nnext")[0].splitlines())) <= width
 
 
-def test_what_was_timed_keeps_its_times_above_the_targets(plan_static):
+def test_times_are_above_the_tables_of_targets(plan_static):
     both = {"host": plan_static(8), "tpu:v5e": plan_static(8)}
     records = [record_of("broadcast", 4096, timing=timing_of([1.0] * 6), static=both)]
     text = page(static_info(records, ["host", "tpu:v5e"], depth="run"), records)
@@ -108,7 +108,7 @@ def test_what_was_timed_keeps_its_times_above_the_targets(plan_static):
     assert "more figures for host" in page(static_info(alone, ["host"]), alone)
 
 
-def test_the_hosts_limit_is_the_runs_and_an_accelerators_its_memory():
+def test_the_host_has_the_runs_limit_and_an_accelerator_its_memory():
     info = {"settings": {"memory_bytes": 18}, "suites": {"mask": {"settings": {"memory_bytes": 4}}}}
     assert (limit_of(info, "mask", "host"), limit_of(info, "topk", "host")) == (4, 18)
     assert limit_of(info, "mask", "tpu:v5p") == 95 * GIB

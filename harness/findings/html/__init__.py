@@ -10,7 +10,7 @@ from typing import cast
 
 from harness.analysis.results import HOST
 from harness.analysis.same_program import same_kind
-from harness.analysis.stats import ratio, read_interval
+from harness.analysis.stats import interval_verdict, ratio
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.record import Record, Timing
 from harness.core.shown_text import escape_html
@@ -70,7 +70,7 @@ def case_ratios(panel: SuiteResults, row: CaseResult) -> Iterator[Mapping[str, s
         found = ratio(row.records, other.records)
         if found.value is not None:
             kind = same_kind(row.records, other.records, target=HOST)
-            meaning = f"{read_interval(found)}{f', the same {kind}' if kind else ''}"
+            meaning = f"{interval_verdict(found)}{f', the same {kind}' if kind else ''}"
             text = fmt.speedup(found.value, found.low, found.high)
             yield {"label": other.label, "value": f"{found.value:.6g}", "text": text, "meaning": meaning}
 

@@ -166,7 +166,7 @@ def roof(row: CaseResult) -> Cell:
 
 
 def _speedup_style(comparison: Comparison) -> str:
-    return {FASTER: "green", SLOWER: "red"}.get(comparison.reading, "")
+    return {FASTER: "green", SLOWER: "red"}.get(comparison.verdict, "")
 
 
 def contract(row: CaseResult) -> Cell:

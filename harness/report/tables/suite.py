@@ -117,7 +117,7 @@ def _rate_caption(rows: Sequence[CaseResult]) -> str:
     missing = "".join(f"; {why}" for why in sorted(filter(None, whys)))
     return (
         "FLOP/s, B/s: work by the family's formula, divided by the median time. Masked and skipped pairs do "
-        f"not count; dense FLOP/s counts the dense form's{missing}."
+        f"not count; dense FLOP/s counts the work of the dense form{missing}."
     )
 
 
@@ -187,7 +187,7 @@ def _caption(rows: Sequence[CaseResult]) -> str:
         return "No time has an interval." if any(row.time.value is not None for row in rows) else ""
     labels = " and ".join(dict.fromkeys(time.label for time in bounded))
     verdict = "for display, not a verdict" if any(t.unit == ROUNDS for t in bounded) else "Student's t"
-    return f"[low, high]: 95 %, {labels} ({verdict}){EXPONENTS}"
+    return f"[low, high]: 95 % interval {labels} ({verdict}){EXPONENTS}"
 
 
 def summary_table(panel: SuiteResults) -> TableData:

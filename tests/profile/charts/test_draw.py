@@ -77,7 +77,7 @@ def test_points_stand_at_their_work_for_a_byte_under_the_measured_roofs():
 def test_a_refused_share_is_in_no_title_and_its_reason_in_a_note():
     chart = roofline_chart(suite(rooflines={FINGERPRINT: machine(f32=1.0)}), series())
     assert chart.title == chart.question
-    assert any(note.startswith("refused: faster than products of f32") for note in chart.notes)
+    assert any(note.startswith("refused: faster than matrix products of f32") for note in chart.notes)
 
 
 def draw(info, records):

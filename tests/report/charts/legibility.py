@@ -1,4 +1,4 @@
-"""Whether a figure can be read: no text on another and none cut off, in a wider font than this one, too."""
+"""Checks that texts of a figure do not overlap and are not cut off, also in a wider font."""
 
 from itertools import combinations
 
@@ -10,7 +10,7 @@ SLACK = 0.15  # a reader's font may be so much wider
 
 
 def widened(text: Text, box: Bbox) -> Bbox:
-    """The text in a wider font: it grows away from where it is anchored."""
+    """The extent of the text in a wider font, which grows away from its anchor."""
     more = SLACK * (box.height if text.get_rotation() else box.width)
     if text.get_rotation():
         return Bbox.from_extents(box.x0, box.y0 - more / 2, box.x1, box.y1 + more / 2)

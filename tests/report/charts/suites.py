@@ -25,7 +25,7 @@ INFO: Mapping[str, Any] = {
 
 
 def timing(median_s: float, spread: float = 0.05, rounds: int = 9, **changed: Any) -> Timing:
-    """`rounds` readings evenly spread over ±`spread` of the median; its interval lies within."""
+    """`rounds` samples evenly spread over ±`spread` of the median; its interval lies within."""
     steps = [(2 * i / max(rounds - 1, 1) - 1) * spread for i in range(rounds)]
     samples = tuple(median_s * (1 + step) for step in steps)
     low, high = (samples[1], samples[-2]) if rounds >= 6 else (None, None)
@@ -48,7 +48,7 @@ def record(
     workload: Mapping[str, Any] | None = None,
     **changed: Any,
 ) -> Record:
-    """A record of `mask/name`, timed when `median_s` is given; else with the status's evidence."""
+    """A record of `mask/name`, timed if `median_s` is given, else with its status's evidence."""
     judged = status in {"ok", "incorrect"}
     values: dict[str, Any] = {
         "reason": None if status == "ok" else f"{status} because of {name}; take a shorter length",
@@ -79,7 +79,7 @@ def texts_of(svg: bytes) -> list[str]:
 def words_of(
     kind: str, drawn: SuiteResults, info: Mapping[str, Any] = INFO, curves: Sequence[PublishedCurve] = ()
 ) -> list[str]:
-    """The texts of one chart of a suite; the others are not drawn."""
+    """The texts of one chart of a suite."""
     return texts_of(draw_suite(drawn, info, curves, [kind])[kind])
 
 

@@ -16,11 +16,11 @@ def draw(level):
     return to_svg(SimpleNamespace(title="t", notes=()), figure)
 
 
-def test_the_last_bit_of_a_coordinate_changes_no_byte():
+def test_the_last_bit_of_a_coordinate_does_not_change_the_svg():
     """Processors with other vector units differ in the last bit of a logarithm."""
     assert draw(1.1) == draw(math.nextafter(1.1, 2))
 
 
 @pytest.mark.parametrize("shape", [b'clip-path="url(#shape1)"', b'<clipPath id="shape1">'])
-def test_shapes_are_named_in_order_and_named_alike_where_they_are_used(shape):
+def test_shapes_are_numbered_in_order_with_consistent_references(shape):
     assert shape in draw(1.1)

@@ -1,4 +1,4 @@
-"""Every chart of the kept runs can be read: no text on another, none cut off, on light ground and dark."""
+"""Legibility of every chart of the reference runs, on light and dark backgrounds."""
 
 from dataclasses import replace
 from functools import cache
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_rgb
 
-from harness.analysis.compare_runs import SideBySide, across
+from harness.analysis.compare_runs import SideBySide, match_runs
 from harness.analysis.suite_results import results_of
 from harness.commands.compare import TREND
 from harness.profile.charts import profile_figures
@@ -37,7 +37,7 @@ def run(request):
     return read(request.param)
 
 
-def test_no_text_lies_on_another_and_none_leaves_the_page(run):
+def test_texts_do_not_overlap_or_leave_the_page(run):
     for suite in results_of(*run):
         with style():
             figures = {**suite_figures(suite, run[0]), **profile_figures(suite, run[0])}
@@ -45,16 +45,16 @@ def test_no_text_lies_on_another_and_none_leaves_the_page(run):
                 assert_legible(figure, f"{suite.name}-{kind}")
 
 
-def test_a_comparison_can_be_read_too(run):
+def test_a_comparison_chart_is_legible(run):
     name, records = "a run of the same cases", run[1]
-    matched = across(records, [replace(record, run=name) for record in records])
+    matched = match_runs(records, [replace(record, run=name) for record in records])
     with style():
         _, figure = comparison_figure(SideBySide(True, TREND, "later", "earlier", {}, matched.changes, {}))
         assert_legible(figure, "comparison")
 
 
 def luminance(rgb):
-    """Of WCAG 2.2, from sRGB in 0 to 1."""
+    """The relative luminance of WCAG 2.2, from sRGB in 0 to 1."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
@@ -66,12 +66,12 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("ground", GROUNDS)
 @pytest.mark.parametrize("colour", [INK, WARNING, *COLOURS])
-def test_colours_stand_out_from_light_and_dark_ground(colour, ground):
+def test_colours_contrast_with_light_and_dark_backgrounds(colour, ground):
     assert contrast(to_rgb(colour), to_rgb(ground)) >= 3
 
 
 @pytest.mark.parametrize("ground", GROUNDS)
 @pytest.mark.parametrize("colour", [INK, *COLOURS])
-def test_words_stand_out_from_their_bar(colour, ground):
+def test_words_contrast_with_their_bar(colour, ground):
     bar = [FAINT * c + (1 - FAINT) * g for c, g in zip(to_rgb(colour), to_rgb(ground), strict=True)]
     assert contrast(to_rgb(INK), bar) >= 3

@@ -7,7 +7,7 @@ from harness.claims.model import claims_of
 from harness.report.charts.model import published_curves
 
 
-def test_curves_are_of_the_families_that_are_asked_for():
+def test_only_curves_of_requested_families_are_read():
     assert published_curves({"mask", "../attention"}) == []
     found = published_curves({"mask", "attention"})
     assert [(curve.mode, curve.points[-1]) for curve in found] == [
@@ -16,7 +16,7 @@ def test_curves_are_of_the_families_that_are_asked_for():
     ]
 
 
-def test_every_curve_is_of_known_implementations_and_a_table_of_the_claims_has_its_numbers():
+def test_every_curve_has_known_implementations_and_numbers_from_the_claims():
     catalog = discovery.builtin()
     for curve in published_curves(catalog.families):
         family = catalog.family(catalog.implementation(curve.implementation).family)

@@ -37,14 +37,14 @@ def charts():
     return draw_suite(five(), INFO)
 
 
-def test_two_drawings_are_the_same_bytes_whatever_the_readers_settings(charts):
+def test_equal_records_give_equal_bytes_under_any_matplotlib_settings(charts):
     loud = {"font.size": 22, "axes.facecolor": "red", "svg.fonttype": "path", "lines.linewidth": 9}
     with mpl.rc_context(loud):
         assert draw_suite(five(), INFO) == charts
         assert mpl.rcParams["font.size"] == 22
 
 
-def test_the_footer_says_run_date_machine_and_method(charts):
+def test_the_footer_has_run_date_machine_and_method(charts):
     footer = (
         "run 20261120T113000Z-1a2b3c4 · 2026-11-20 · "
         "fingerprint 01234567 (Some CPU 9000, 2 threads) · wall clock, inputs rotated"
@@ -75,7 +75,7 @@ def test_colours_and_markers_do_not_depend_on_what_has_data():
     assert len({(look.colour, look.marker) for look in dressed}) == 20
 
 
-def test_a_single_length_sets_implementations_beside_each_other():
+def test_implementations_at_a_single_length_do_not_overlap():
     one = suite(*(record(name, 16 * K, 1e-3) for name in ("broadcast", "scatter", "sorted")))
     svg = draw_suite(one, INFO)["latency"]
     spots = re.findall(rb'<use[^>]* x="([1-9][\d.]+)"', svg)
@@ -90,7 +90,7 @@ def test_very_long_names_are_wrapped():
     assert name in "".join(words).replace("(baseline)", "")
 
 
-def test_every_chart_is_there_a_second_time_in_dots():
+def test_png_adds_an_image_of_every_chart():
     def draw():
         return draw_run({}, results_of({}, [record("scatter", 4 * K, 1e-3)]), png=True)
 

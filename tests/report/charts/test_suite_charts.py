@@ -1,10 +1,10 @@
-"""Charts of suites whose every figure is chosen, as data and as drawn words, against a file that was read."""
+"""Charts of suites with fixed figures, as data and as drawn texts, compared with a golden file."""
 
 from dataclasses import fields, replace
 
 import pytest
 
-from harness.analysis.compare_runs import SideBySide, across, within
+from harness.analysis.compare_runs import SideBySide, match_implementations, match_runs
 from harness.core.record import STATUSES, Correctness, Memory
 from harness.core.static_figures import Static
 from harness.report.charts import draw_suite
@@ -38,7 +38,7 @@ BUILD = {
 
 
 def plain(value):
-    """A chart's data as short text: floats with six digits, dataclasses by the fields that say something."""
+    """A chart's data as short text: floats with six digits, dataclasses by their set fields."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, tuple | list):
@@ -221,7 +221,7 @@ def text_of(kinds, records, *, info=INFO, curves=(), baseline="mask/broadcast", 
     return "\n".join(parts)
 
 
-def test_charts_are_those_that_were_read():
+def test_charts_match_the_golden_file():
     assert_golden("charts.txt", scenes({name: text_of(*of[:2], **of[2]) for name, of in SCENES.items()}))
 
 
@@ -233,15 +233,17 @@ def compared(matched, of, to, *, trend=False):
     return "\n".join(texts_of(draw_comparison(SideBySide(trend, "heading", of, to, {}, matched.changes, {}))))
 
 
-def test_comparisons_are_those_that_were_read():
+def test_comparison_charts_match_the_golden_file():
     records = [*of_scatter(1e-3), record("broadcast", 4 * K, 2e-3), record("broadcast", 16 * K, status="oom")]
     later = [
         record("scatter", seq, run="later", source="sha256:b", timing=timing(1e-3, warnings=(drift,)))
         for seq, drift in ((4 * K, "drifts: 12 % slower"), (16 * K, "drifts: 13 % slower"))
     ]
-    runs = across(of_scatter(1e-3, source="sha256:a"), later)
+    runs = match_runs(of_scatter(1e-3, source="sha256:a"), later)
     said = {
-        "two implementations": compared(within(records, "scatter", "broadcast"), "scatter", "broadcast"),
+        "two implementations": compared(
+            match_implementations(records, "scatter", "broadcast"), "scatter", "broadcast"
+        ),
         "two runs": compared(runs, "later", "earlier", trend=True),
     }
     assert_golden("comparison_charts.txt", scenes(said))
@@ -255,6 +257,6 @@ def test_comparisons_are_those_that_were_read():
         (INFO, ("host",), 1e-3, "latency speedup memory"),
     ],
 )
-def test_a_suite_has_the_charts_that_its_records_have_something_for(info, targets, seconds, kinds):
+def test_a_suite_has_the_charts_that_its_records_have_figures_for(info, targets, seconds, kinds):
     own = suite(record("broadcast", K, seconds, static={target: static(GIB) for target in targets}))
     assert list(draw_suite(own, info)) == kinds.split()

@@ -57,7 +57,7 @@ CATALOG = Catalog({"topk": FAMILY}, {info.id: info for info in (TWO_STAGE, LITER
 SETTINGS = Settings(budget_s=2.0, memory_bytes=2**30, threads=1)
 
 
-def test_lists_are_those_that_were_read():
+def test_lists_match_the_golden_file():
     refused = {"b": "no bwd", "c": "no bwd"}
     mask = PlannedSuite("mask", {"seq": 4, "rows": 2}, 1, 1, 5, ["a"] * 38, refused, 76.0, "mask/a", SETTINGS)
     mla = PlannedSuite("mla", {}, 2, 1, 1, ["d", "e"], {}, 4.0, "mla/d", SETTINGS)

@@ -1,4 +1,4 @@
-"""Tables and their sentences as they are printed at 100 and 200 columns, against a file that was read."""
+"""Tables and their sentences at 100 and 200 columns, compared with golden files."""
 
 import io
 from dataclasses import replace
@@ -20,11 +20,11 @@ from harness.report.tables.checks import print_checks
 from harness.report.tables.kernels import kernel_lines, kernel_page, kernels_table
 from harness.report.tables.max_seq import fits_of, longest_lines, longest_table
 from harness.report.tables.owners_table import (
+    caveats,
     change_sentence,
     comparison_lines,
     peak_sentence,
     place_of,
-    caveats,
 )
 from harness.report.tables.render import print_tables
 from harness.report.tables.suite import CHOICES, check_columns, suite_tables
@@ -50,7 +50,7 @@ LIMITS = {"host": 18 * GIB, "tpu:v5e": 16 * GIB, "tpu:v5p": 95 * GIB}
 
 
 def printed(*parts, width):
-    """Tables and lines, as a console of so many columns prints them."""
+    """Tables and lines as printed on a console of this width."""
     out = io.StringIO()
     console = Console(file=out, width=width)
     for part in parts:
@@ -64,7 +64,7 @@ def printed(*parts, width):
 
 
 def assert_printed(name, shown):
-    """The scenes at both widths; the second time only what looks otherwise there."""
+    """The scenes at both widths, the second time only those that differ."""
     narrow, wide = ({scene: printed(*parts, width=w) for scene, parts in shown.items()} for w in WIDTHS)
     differ = {f"{scene}, {WIDTHS[1]} columns": text for scene, text in wide.items() if text != narrow[scene]}
     assert_golden(name, scenes(narrow | differ))
@@ -374,7 +374,7 @@ SOURCE = {"repo": "org/configs", "path": "m_config.json", "commit": "0123456789"
 
 
 def longest(family, modes=("fwd",), **found):
-    """A suite of a family, and per implementation the longest that fits and the shortest that does not."""
+    """A suite with the longest length that fits and the shortest that does not, per implementation."""
     records = [
         replace(on_machine(name, K, mode=mode), family=family, case=f"{family}/{name}@seq={K}:{mode}:cpu",
             implementation=f"{family}/{name}")
@@ -428,7 +428,7 @@ PEAK = Owners(33 << 30, 0, 0, (BIG, INPUT), (0, 0))
 
 
 def with_owners(name, *sizes):
-    """An implementation with an owner of each size in MiB, of a shape of its own."""
+    """An implementation with a buffer of each size in MiB, each with a different shape."""
     owners = tuple(
         Owner(f"{name}.{at}", "temp", size * MIB, name, f"f32[{at},{size}]", f"{name}.py:{at}") for at,
             size in enumerate(sizes)

@@ -142,9 +142,8 @@ def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_
     measured, _ = one_by_one(executor, tmp_path, 1024, 2048, 16384)
     assert [each["broadcast"].status for each in measured] == ["ok", "ok", "skipped"]
     found = measured[-1]
-    assert found["broadcast"].reason == (
-        "predicted 26 s a call (exponent 2.00, from shorter lengths); the limit here is 8.0 s: raise --budget to 31s"
-    )
+    predicted = "predicted 26 s a call (exponent 2.00, from shorter lengths)"
+    assert found["broadcast"].reason == f"{predicted}; the limit here is 8.0 s: raise --budget to 31s"
     assert found["broadcast"].remedy == Remedy.MORE_BUDGET
     assert timing(found["scatter"]).stopped == "interval"
 

@@ -87,7 +87,7 @@ def test_what_does_not_fit_together_is_measured_by_distribution_in_rounds_that_n
     assert rounds["tied"][0] == rounds["tied"][1]
     assert not rounds["iid"][0] & rounds["tied"][0]
     (_, scatter) = sensitivities(by_suite({"suites": suite_info(planned)}, records), {})
-    assert (scatter.largest.is_told_apart, scatter.largest.ratio.reason) == (False, "no round has all")
+    assert (scatter.largest.is_different, scatter.largest.ratio.reason) == (False, "no round has all sides")
 
 
 def test_a_case_that_needs_the_memory_to_itself_takes_no_case_of_other_inputs_along(tmp_path):
@@ -111,7 +111,7 @@ class BusyMachine(FakeExecutor):
 def told_apart(executor, folder, planned):
     records = measure(executor, folder, planned)
     return {
-        one.implementation: one.largest.is_told_apart
+        one.implementation: one.largest.is_different
         for one in sensitivities(by_suite({"suites": suite_info(planned)}, records), {})
     }
 

@@ -29,7 +29,7 @@ from harness.report.charts.model import Point, stretches
         (RATIO, (0.9, 1.12), "0.9×, 0.95×, 1×, 1.05×, 1.1×"),
     ],
 )
-def test_ticks_read_as_people_say_them(scale, limits, texts):
+def test_ticks_are_at_round_values(scale, limits, texts):
     assert ", ".join(scale.labels(*limits).values()) == texts
 
 
@@ -41,7 +41,7 @@ def test_ticks_are_few_and_inside(ticks, span):
     assert all(3.3 <= tick <= 3.3 * span for tick in found)
 
 
-def test_limits_hold_all_values_with_room():
+def test_limits_contain_all_values_with_a_margin():
     low, high = TIME.limits([1e-3])
     assert low < 1e-3 < high
     assert high / low >= 4
