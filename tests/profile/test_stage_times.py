@@ -116,4 +116,4 @@ def test_records_without_a_profile_are_in_no_series_and_a_profile_has_a_timing()
     with pytest.raises(ValueError, match="a profile without a timing"):
         replace(record, timing=None)
     (line,) = sentences([profiled_case(record)])
-    assert line.startswith("At 1Ki (1.00 s a call) no stage is marked")
+    assert line.startswith("At 1Ki (1.00 s per call): no stage is marked")

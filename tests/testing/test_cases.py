@@ -55,8 +55,8 @@ def test_a_wrong_one_fails_with_figures_and_a_command_to_repeat_it(kernels, empt
     said = str(caught.value)
     assert "incorrect: " in said
     assert "contract exact, the whole result compared: mismatches " in said
-    command = next(line for line in said.splitlines() if line.startswith("again: "))
-    words = command.removeprefix("again: seqsweep ").split()
+    command = next(line for line in said.splitlines() if line.startswith("rerun: "))
+    words = command.removeprefix("rerun: seqsweep ").split()
     done = subprocess.run(
         [sys.executable, str(ROOT / "cli.py"), *words],
         capture_output=True,
@@ -108,7 +108,7 @@ def test_what_no_other_process_could_import_is_refused(kernels):
 
 
 def test_measure_takes_one_case(kernels):
-    with pytest.raises(UsageError, match="measure takes one case"):
+    with pytest.raises(UsageError, match="measure runs a single case"):
         measure(kernels.opened, "mask", **PLAIN, **{**SMALL, "rows": [2, 4]})
 
 
@@ -172,7 +172,7 @@ def test_the_message_names_case_contract_figures_and_the_command():
         "  incorrect: 12 elements differ",
         "  contract exact, the whole result compared: mismatches 12",
         "",
-        "again: seqsweep check 'mask/mine[a=1]'",
+        "rerun: seqsweep check 'mask/mine[a=1]'",
         "records: /runs/1",
     ]
     assert describe_failures(records[1:], (), [], Path("/runs/1")) == ""

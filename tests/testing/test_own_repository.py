@@ -87,7 +87,7 @@ def test_its_tests_run_as_they_are(tmp_path):
     )
     assert "1 failed, 5 passed" in done.stdout, done.stdout + done.stderr
     assert "E       AssertionError: 1 of 1 cases failed" in done.stdout
-    assert "again: seqsweep check 'topk/by_sorting[reverse=true]' --plugin" in done.stdout
+    assert "rerun: seqsweep check 'topk/by_sorting[reverse=true]' --plugin" in done.stdout
     assert "harness/testing" not in done.stdout.split("Captured")[0], "the test's own line is the place"
     left = {path.relative_to(tmp_path / "repository") for path in (tmp_path / "repository").rglob("*.*")}
     assert {str(path) for path in left} == set(FILES)

@@ -71,7 +71,7 @@ def test_points_stand_at_their_work_for_a_byte_under_the_measured_roofs():
         ("square", 600 / 64, 600 / 64),
         ("linear", 600 / 64, 600 / 32),
     ]
-    assert [roof.words for roof in chart.roofs] == ["f32 500 FLOP/s", "DRAM 10 GB/s", "L1, L2 80 GB/s"]
+    assert [roof.label for roof in chart.roofs] == ["f32 500 FLOP/s", "DRAM 10 GB/s", "L1, L2 80 GB/s"]
 
 
 def test_a_refused_share_is_in_no_title_and_its_reason_in_a_note():

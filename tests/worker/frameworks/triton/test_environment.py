@@ -29,7 +29,9 @@ def test_an_old_one_is_refused_by_its_version(monkeypatch, version):
 
 @pytest.mark.parametrize("numpy", ["2.4.0", "2.10.1"])
 def test_an_interpreter_without_loops_is_refused_with_its_numpy(monkeypatch, numpy):
-    with pytest.raises(Unsupported, match=rf"Triton 3.6.0 .* with numpy {numpy}; pip install 'numpy<2.4'"):
+    with pytest.raises(
+        Unsupported, match=rf"Triton 3.6.0 .* with numpy {numpy}; install triton>=3.7, or numpy<2.4"
+    ):
         prepare(monkeypatch, "3.6.0", numpy, interpret=True)
 
 
