@@ -1,4 +1,4 @@
-"""The harness against plain loops: one real loop of each framework, and the list of differences."""
+"""The overhead drill: one real loop of two frameworks, and the list of differences to plain loops."""
 
 import pytest
 
