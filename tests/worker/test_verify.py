@@ -41,7 +41,7 @@ def test_chosen_rows_are_selected_from_a_complete_result():
 def test_a_result_of_another_shape_is_incorrect_but_not_a_crash(shape):
     judged = verdict(ON_ROWS, np.zeros(shape))
     assert not judged.passed
-    assert judged.reason == f"the result has shapes [{shape}], the reference has [(2, 10, 4)]"
+    assert judged.reason == f"the result has shapes [{shape}]; the reference has [(2, 10, 4)]"
 
 
 def test_a_wrong_shape_is_reported_with_the_layout():

@@ -50,7 +50,7 @@ def test_a_single_length_or_stage_has_no_bands():
     assert components(series(RECORDS[:1])) is None
     alone = [profiled(n * K, {"all": 1.0}) for n in (1, 2)]
     assert components(series(alone)) is None
-    assert "sparse: one length or one stage" not in " ".join(components(series()).notes)
+    assert "sparse: not drawn" not in " ".join(components(series()).notes)
 
 
 def test_small_stages_share_a_band_and_colours_are_unique():

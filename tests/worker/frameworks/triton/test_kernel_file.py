@@ -117,7 +117,7 @@ REFUSED = {
     ("scale", "x=f32[8], BLOCK=8", "1"): "--args: scale needs out, n; use for example --args 'x=f32[64Ki]",
     ("tuned", "x=i32[8], n=8, BLOCK=8", "1"): "--args: the kernel's decorator chooses BLOCK",
     ("scale", f"{SCALE}, ACT=relu", "1"): '--args: ACT: "relu" is not a number or dtype',
-    ("scale", SCALE.replace("bf16", "bf17"), "1"): '--args: x: no dtype "bf17"; nearest: "bf16"',
+    ("scale", SCALE.replace("bf16", "bf17"), "1"): '--args: x: unknown dtype "bf17"; nearest: "bf16"',
     ("scale", "x=f32[1.5]", "1"): '--args: x: "1.5" is not a whole number',
     ("scale", "n=64k", "1"): '--args: n: "64k" is not a quantity; write it like 4096 or 128Ki',
     ("scale", "n=", "1"): '--args: "n=" is not NAME=VALUE; use for example --args',
@@ -133,9 +133,9 @@ UNCOMPILED = {
     ("guessed", "x=f32[8]"): "KeyError: 'nothing'",
 }  # fmt: skip
 FILES = {
-    "device": ("import torch\ntorch.cuda.current_device()", "device.py:2: ", "; move what needs a device"),
+    "device": ("import torch\ntorch.cuda.current_device()", "device.py:2: ", "; move module-level code"),
     "lacks": ("import nothing_like_it", "No module named 'nothing_like_it'; install that module"),
-    "leaves": ("import sys\nsys.exit(3)", "leaves.py:2: SystemExit: 3; move what needs"),
+    "leaves": ("import sys\nsys.exit(3)", "leaves.py:2: SystemExit: 3; move module-level code"),
     "empty": ("KERNELS = []", "the file has no Triton kernel; decorate one with @triton.jit"),
 }  # fmt: skip
 
