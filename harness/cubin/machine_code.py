@@ -213,7 +213,7 @@ def _run(command: list[str]) -> str:
 
 def launched_kernel(
     code: MachineCode,
-    wanted: Target,
+    gpu: Target,
     *,
     warps: int,
     dynamic_shared_bytes: int,
@@ -224,7 +224,7 @@ def launched_kernel(
 
     `described` are fields that machine code lacks, for example name, source and grid.
     """
-    capability = str(wanted.capability)
+    capability = str(gpu.capability)
     shared = code.static_shared_bytes + dynamic_shared_bytes
     fit = occupancy(capability, warps, code.registers, shared)
     kernel = KernelFigures(
@@ -246,7 +246,7 @@ def launched_kernel(
         occupancy=fit.share,
         unavailable={} if tensor_memory_columns is not None else {"tensor_memory_columns": NO_COLUMNS},
     )
-    return with_waves(kernel, wanted)
+    return with_waves(kernel, gpu)
 
 
 def _refusal(fit: Occupancy, capability: str, warps: int, registers: int, shared_bytes: int) -> str:

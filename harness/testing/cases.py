@@ -146,10 +146,10 @@ def _run(
         schedule = plan_cases(found, keywords.pop("options", {}), keywords)
         if verb == "run" and len(schedule.suites[0].cases) != 1:
             raise UsageError(f"{found.implementation}: measure runs a single case; use one value per field")
-        wanted = check_ids(found, checks)
-        named = wanted or ()
+        check_set = check_ids(found, checks)
+        named = check_set or ()
         command = command_of(verb, found, schedule, keywords, named)
-        request = Request(schedule, found.catalog, home, command, verb, checks=wanted, wait=verb == "run")
+        request = Request(schedule, found.catalog, home, command, verb, checks=check_set, wait=verb == "run")
         # Standard error, which pytest shows if a test fails.
         with closing(Progress(len(schedule.groups), TextConsole(stderr=True))) as progress:
             done = conduct(request, progress)

@@ -36,20 +36,20 @@ def write_import(folder: Path, target: Implementation) -> Path:
 def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str, semantics: str) -> Path:
     """Write a plugin file that registers a plain callable. UsageError for unknown names."""
     _, name = _source_of(target)
-    meaning = semantics or family.semantics[0]
+    chosen = semantics or family.semantics[0]
     try:
         require_framework(framework)
     except UsageError as error:
         raise UsageError(f"{name}: {error}") from None
-    if meaning not in family.semantics:
-        raise UsageError(f'{name}: unknown semantics "{meaning}"{nearest(meaning, family.semantics)}')
+    if chosen not in family.semantics:
+        raise UsageError(f'{name}: unknown semantics "{chosen}"{nearest(chosen, family.semantics)}')
     file = Path(family.file)
     adapter = Template((HERE / "adapter.template").read_text("utf-8")).substitute(
         declared=import_name(file),
         workload=family.workload,
         name=name,
         framework=framework,
-        semantics=meaning,
+        semantics=chosen,
     )
     return _write(folder, target, [str(home_of(file)), *sys.path], adapter)
 
@@ -108,8 +108,8 @@ def find_target(
     known = discovery.catalog(given)
     if isinstance(target, str):
         with at(target):
-            bare, spelled = split_label(target)
-        return TargetInfo(known, known.implementation(bare, family).id, given, dict(spelled))
+            base_name, name_options = split_label(target)
+        return TargetInfo(known, known.implementation(base_name, family).id, given, dict(name_options))
     if isinstance(target, Implementation):
         written, name, home = write_import(folder, target), target.name, family or family_of(target).name
     elif not family or not framework:
@@ -165,8 +165,8 @@ def command_of(
         texts = ",".join(map(canonical, values))
         flags.append(("--seq", texts) if axis == "seq" else ("--set", f"{axis}={texts}"))
     flags += [(f"--{name}", str(keywords[name])) for name in known_settings.NAMES if name in keywords]
-    words = (name, *checks) if verb == "check" else ("--impl", name)
-    return ["seqsweep", verb, *words, *(word for flag in flags for word in flag)]
+    arguments = (name, *checks) if verb == "check" else ("--impl", name)
+    return ["seqsweep", verb, *arguments, *(word for flag in flags for word in flag)]
 
 
 def _node(where: str, values: Values) -> Node:

@@ -228,9 +228,9 @@ def _draw_roofs(axes: Axes, roofs: Sequence[Roof], limits: Limits) -> None:
         ends = (roof.value / steepest, right) if roof.unit == FLOPS else (left, level / roof.value)
         values = [roof.value * (1.0 if roof.unit == FLOPS else end) for end in ends]
         axes.plot(ends, values, color=INK, lw=1.1, ls=roof.line, zorder=2)
-    named = [roof for roof in roofs if roof.unit == FLOPS]
-    heights = [math.log(roof.value / low) / math.log(high / low) + LINE / 2 for roof in named]
-    for roof, height in zip(named, spread(heights, [LINE] * len(heights)), strict=True):
+    level_roofs = [roof for roof in roofs if roof.unit == FLOPS]
+    heights = [math.log(roof.value / low) / math.log(high / low) + LINE / 2 for roof in level_roofs]
+    for roof, height in zip(level_roofs, spread(heights, [LINE] * len(heights)), strict=True):
         axes.text(0.99, height, roof.label, size=SIZE, ha="right", va="center", transform=axes.transAxes)
 
 
