@@ -1,1 +1,1 @@
-"""Reading NVIDIA machine code: registers, spills, instructions, and the occupancy that follows from them."""
+"""NVIDIA machine code: registers, spills, instructions, and the resulting occupancy."""

@@ -1,7 +1,7 @@
-"""A kernel's machine code: its resources and its instructions, as NVIDIA's own tools list them.
+"""A kernel's machine code: resources and instructions, read by NVIDIA's tools.
 
-`cuobjdump` and `nvdisasm` come with Triton; neither needs a device. Registers and local memory are what
-`cuFuncGetAttribute` would answer on one (NUM_REGS, LOCAL_SIZE_BYTES).
+`cuobjdump` and `nvdisasm` are part of Triton, and need no device. Registers and local memory equal the values
+of `cuFuncGetAttribute` on a device (NUM_REGS, LOCAL_SIZE_BYTES).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from harness.core.errors import Unsupported
 from harness.core.kernel_figures import KernelFigures
 
 THREADS_PER_WARP = 32
-PARTITIONS = 4  # of a multiprocessor; a warp lies in one of them
-REGISTER_UNIT = 256  # of a warp's registers
+PARTITIONS = 4  # of a multiprocessor; a warp runs in one of them
+REGISTER_UNIT = 256  # allocation unit of a warp's registers
 REGISTERS_PER_SM = 65_536
 SHARED_UNIT = 128  # bytes
-WAVES = ("waves", "tail")  # what a device's number of multiprocessors decides
-RESERVED_SHARED = 1024  # bytes of every block, for the system; from capability 8.0 on
+WAVES = ("waves", "tail")  # figures that depend on the number of multiprocessors
+RESERVED_SHARED = 1024  # bytes of every block, used by the system from capability 8.0 on
 
 
 class Occupancy(NamedTuple):
-    """Blocks on one multiprocessor, the resource that runs out first, and the share of its warps in them."""
+    """Blocks per multiprocessor, the limiting resource, and the share of its warps that they use."""
 
     blocks: int
     limiter: str  # registers, shared memory, threads or blocks
@@ -41,9 +41,9 @@ class Occupancy(NamedTuple):
 
 
 def occupancy(capability: str, warps: int, registers: int, shared_bytes: int) -> Occupancy:
-    """The occupancy by blocks of so many `warps`, `registers` a thread and `shared_bytes`, none reserved.
+    """Occupancy by blocks with `warps`, `registers` per thread and `shared_bytes` without the reserved ones.
 
-    0 blocks where a single one does not fit. KeyError for an unknown capability.
+    0 blocks if a single one does not fit. KeyError for an unknown capability.
     """
     sm = CAPABILITIES[capability]
     by_limiter = {
@@ -58,7 +58,7 @@ def occupancy(capability: str, warps: int, registers: int, shared_bytes: int) ->
 
 
 def _by_registers(warps: int, registers: int) -> int:
-    """Blocks by registers: each partition of a multiprocessor holds whole warps in its quarter of them."""
+    """Blocks by registers; each partition has a quarter of the registers, and fits whole warps only."""
     a_warp = _round_up(registers * THREADS_PER_WARP, REGISTER_UNIT)
     if a_warp == 0:
         return REGISTERS_PER_SM
@@ -72,12 +72,12 @@ def _by_shared(sm: Multiprocessor, shared_bytes: int) -> int:
     return sm.shared_bytes // _round_up(shared_bytes + RESERVED_SHARED, SHARED_UNIT)
 
 
-def on_device(kernel: KernelFigures, gpu: Target) -> KernelFigures:
-    """The kernel with what the GPU's number of multiprocessors adds: its waves, and the tail of the last."""
+def with_waves(kernel: KernelFigures, gpu: Target) -> KernelFigures:
+    """Add the figures that depend on the GPU's number of multiprocessors: waves, and tail of the last."""
     why = kernel.refused
     given = {name: reason for name, reason in kernel.unavailable.items() if name not in WAVES}
     if gpu.accelerator is None:
-        why = why or f"how many multiprocessors a GPU has is not known of {gpu.name}"
+        why = why or f"the number of multiprocessors of {gpu.name} is unknown"
     elif not why:
         filled, tail = waves(kernel.grid, kernel.blocks_per_sm, gpu.accelerator.gpu["core_count"])
         return replace(kernel, waves=filled, tail=tail, unavailable=given)
@@ -85,7 +85,7 @@ def on_device(kernel: KernelFigures, gpu: Target) -> KernelFigures:
 
 
 def waves(grid: tuple[int, ...], blocks_per_sm: int, multiprocessors: int) -> tuple[float, float]:
-    """(how often the grid fills all multiprocessors, share of the last wave that stays empty)."""
+    """(number of times that the grid fills all multiprocessors, empty share of the last wave)."""
     filled = math.prod(grid) / (blocks_per_sm * multiprocessors)
     return filled, math.ceil(filled) - filled
 
@@ -96,7 +96,7 @@ def _round_up(value: int, unit: int) -> int:
 
 INSTRUCTION_BYTES = 16  # from capability 7.0 on
 SPILLS = ("STL", "LDL")
-# The first class whose pattern an opcode begins with; all other opcodes are OTHER.
+# An opcode has the first class with a pattern that matches its start, else OTHER.
 CLASSES: Mapping[str, re.Pattern[str]] = {
     "wgmma": re.compile(r"[A-Z]GMMA(?!\w)"),
     "tcgen05": re.compile(r"UTC[A-Z]*MMA(?!\w)"),
@@ -117,17 +117,17 @@ INSTRUCTION = re.compile(
 )
 TARGET = re.compile(r"\.target\s+sm_(\d+)")
 RESOURCES = re.compile(r"REG:(?P<registers>\d+) STACK:(?P<stack>\d+) SHARED:(?P<shared>\d+)")
-NO_COLUMNS = "how many columns of tensor memory a kernel takes stands nowhere in XLA's executable"
+NO_COLUMNS = "XLA's executable does not contain a kernel's tensor memory columns"
 
 
 @dataclass(frozen=True)
 class MachineCode:
-    """The resources of one kernel's machine code, and its instructions."""
+    """Resources and instructions of one kernel's machine code."""
 
-    registers: int  # a thread
-    spilled_bytes: int  # a thread's local memory
-    static_shared_bytes: int  # a block's, declared in the code and without what the system reserves
-    opcodes: Mapping[str, int]  # in the code, each loop body once
+    registers: int  # per thread
+    spilled_bytes: int  # local memory per thread
+    static_shared_bytes: int  # per block, declared in the code, without reserved bytes
+    opcodes: Mapping[str, int]  # in the code; loop bodies count once
     spilled_at: Mapping[str, int]  # spill instructions by `file:line`
     program: str
 
@@ -136,7 +136,7 @@ class MachineCode:
         return INSTRUCTION_BYTES * sum(self.opcodes.values())
 
     def by_class(self) -> dict[str, int]:
-        """Instructions by the classes of CLASSES, the frequent ones first."""
+        """Number of instructions by class, the most frequent first."""
         counts: Counter[str] = Counter()
         for opcode, count in self.opcodes.items():
             counts[instruction_class(opcode)] += count
@@ -148,18 +148,18 @@ def instruction_class(opcode: str) -> str:
 
 
 def tools_folder() -> Path:
-    """The folder of NVIDIA's tools in Triton, which is not imported for it. Unsupported without Triton."""
+    """The folder of NVIDIA's tools in Triton, found without importing it. Unsupported without Triton."""
     triton = find_spec("triton")
     if triton is None or triton.origin is None:
-        raise Unsupported("machine code is read by tools that come with Triton; pip install -e '.[triton]'")
+        raise Unsupported("machine code is read by tools of Triton; pip install -e '.[triton]'")
     return Path(triton.origin).parent / "backends" / "nvidia" / "bin"
 
 
 @cache
 def read(cubin: bytes, tools: Path) -> MachineCode:
-    """Read a cubin with one kernel by the tools in a folder. Unsupported where they cannot read it.
+    """Read a cubin with one kernel by the tools in a folder. Unsupported if they cannot read it.
 
-    Cached, because `nvdisasm` takes a third of a second for the smallest kernel.
+    Cached, because `nvdisasm` takes at least a third of a second.
     """
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
@@ -170,10 +170,10 @@ def read(cubin: bytes, tools: Path) -> MachineCode:
 
 
 def parse_listings(usage: str, listing: str) -> MachineCode:
-    """Parse what `cuobjdump -res-usage` and `nvdisasm -c -gi` print of a kernel."""
+    """Parse a kernel's output of `cuobjdump -res-usage` and `nvdisasm -c -gi`."""
     resources = RESOURCES.search(usage)
     if resources is None:
-        raise Unsupported("cuobjdump names no resources of its kernel; install another version of triton")
+        raise Unsupported("cuobjdump reports no resources of its kernel; install another version of triton")
     opcodes: Counter[str] = Counter()
     spilled: Counter[str] = Counter()
     place, digest = "", sha256()
@@ -183,16 +183,16 @@ def parse_listings(usage: str, listing: str) -> MachineCode:
         elif instruction := INSTRUCTION.search(text):
             opcodes[instruction["opcode"]] += 1
             digest.update(f"{instruction['opcode']}{instruction['rest']}\n".encode())
-            if instruction["opcode"] in SPILLS and place:  # XLA writes no line table
+            if instruction["opcode"] in SPILLS and place:  # XLA omits the line table
                 spilled[place] += 1
-    # From capability 9.0 on a block's shared memory begins behind what the system reserves, which is counted.
+    # From capability 9.0 on, a block's shared memory includes the reserved bytes.
     target = TARGET.search(listing)
     reserved = RESERVED_SHARED if target and int(target[1]) >= 90 else 0
     return MachineCode(
         registers=int(resources["registers"]),
         spilled_bytes=int(resources["stack"]),
         static_shared_bytes=max(0, int(resources["shared"]) - reserved),
-        opcodes=dict(opcodes),  # no Counter: dataclasses.asdict would rebuild it by counting the pairs
+        opcodes=dict(opcodes),  # not a Counter, which dataclasses.asdict would rebuild by counting pairs
         spilled_at=dict(spilled),
         program=f"sha256:{digest.hexdigest()}",
     )
@@ -203,7 +203,7 @@ def _run(command: list[str]) -> str:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except FileNotFoundError:
         raise Unsupported(
-            f"{command[0]} is missing, with which machine code is read; pip install -e '.[triton]'"
+            f"{command[0]} is missing, which reads machine code; pip install -e '.[triton]'"
         ) from None
     except subprocess.CalledProcessError as error:
         lines = [line for line in (error.stderr or "").splitlines() if line] or [f"exit {error.returncode}"]
@@ -213,46 +213,46 @@ def _run(command: list[str]) -> str:
 
 def launched_kernel(
     code: MachineCode,
-    wanted: Target,
+    gpu: Target,
     *,
     warps: int,
     dynamic_shared_bytes: int,
     tensor_memory_columns: int | None,
     **described: Any,
 ) -> KernelFigures:
-    """The figures of one kernel on a GPU; what no multiprocessor holds is refused in words.
+    """The figures of one kernel on a GPU; `refused` is the reason if a block does not fit.
 
-    `described` are the fields that no machine code has: its name, source and grid, and what else is known.
+    `described` are fields that machine code lacks, for example name, source and grid.
     """
-    capability = str(wanted.capability)
+    capability = str(gpu.capability)
     shared = code.static_shared_bytes + dynamic_shared_bytes
-    held = occupancy(capability, warps, code.registers, shared)
-    alone = KernelFigures(
+    fit = occupancy(capability, warps, code.registers, shared)
+    kernel = KernelFigures(
         **described,
         warps=warps,
         registers=code.registers,
         spilled_bytes=code.spilled_bytes,
         shared_bytes=shared,
         tensor_memory_columns=tensor_memory_columns,
-        blocks_per_sm=held.blocks,
-        limiter=held.limiter,
+        blocks_per_sm=fit.blocks,
+        limiter=fit.limiter,
         waves=None,
         tail=None,
         instructions=code.by_class(),
         code_bytes=code.code_bytes,
         program=code.program,
-        refused="" if held.blocks else _refusal(held, capability, warps, code.registers, shared),
+        refused="" if fit.blocks else _refusal(fit, capability, warps, code.registers, shared),
         spilled_at=code.spilled_at,
-        occupancy=held.share,
+        occupancy=fit.share,
         unavailable={} if tensor_memory_columns is not None else {"tensor_memory_columns": NO_COLUMNS},
     )
-    return on_device(alone, wanted)
+    return with_waves(kernel, gpu)
 
 
-def _refusal(held: Occupancy, capability: str, warps: int, registers: int, shared_bytes: int) -> str:
-    """Why no multiprocessor holds a block."""
-    if held.limiter == "shared memory":
+def _refusal(fit: Occupancy, capability: str, warps: int, registers: int, shared_bytes: int) -> str:
+    """The reason why a block does not fit on a multiprocessor."""
+    if fit.limiter == "shared memory":
         limit = CAPABILITIES[capability].shared_block_bytes
-        return f"a block needs {shared_bytes} B of shared memory; capability {capability} gives one {limit} B"
-    threads = f"{warps} warps of {registers} registers a thread"
-    return f"a block is {threads}, which no multiprocessor of capability {capability} holds"
+        return f"a block needs {shared_bytes} B of shared memory; capability {capability} allows {limit} B"
+    threads = f"{warps} warps with {registers} registers per thread"
+    return f"a block has {threads}, too many for a multiprocessor of capability {capability}"

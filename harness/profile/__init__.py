@@ -1,1 +1,1 @@
-"""Profiles: where the time of a call goes, by the stages that an implementation marks."""
+"""Profiles: time of a call by the stages that an implementation marks."""

@@ -1,4 +1,4 @@
-"""A profile on a terminal and as JSON: the sentence, then a table of stages for every length."""
+"""Profiles on a terminal and as JSON: sentences, then a table of stages per length."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -24,7 +24,7 @@ Rooflines = Mapping[str, Roofline]
 
 NO_STAGE = "in no stage"
 WHOLE = "whole"
-SPECK_SHARE = 0.01  # of a call: a smaller row of operators of several stages is in JSON alone
+SMALLEST_JOINED_SHARE = 0.01  # of a call: smaller rows of operators of several stages are only in JSON
 COLUMNS = (
     Column("seq"),
     Column("stage", right=False),
@@ -38,8 +38,8 @@ COLUMNS = (
     Column("bytes", rank=2),
     Column("roof", rank=3, right=False),
 )
-ROOF_CAPTION = "roof: work a second over the measured ceiling that binds; of the whole by its family's count."
-OPERATORS = "The operators that took longest in one call, by the profiler: their own time, one reading"
+ROOF_CAPTION = "roof: rate over the measured ceiling that limits it; whole calls by family formulas."
+OPERATORS = "Slowest operators: self time in one call, measured by the profiler"
 OPERATOR_COLUMNS = (
     Column("seq"),
     Column("operator", right=False),
@@ -49,18 +49,18 @@ OPERATOR_COLUMNS = (
     Column("bytes"),
 )
 CAPTION = (
-    "time: of a stage's own code in one call with marks, stages inside it apart (outer/inner); median and "
-    "95 % interval over rounds of one process. FLOPs: matrix products and attention kernels. "
-    "bytes: operands and results of its operators, caches or not. operators: dispatched, views apart. "
-    "a + b: operators that are fused of both, from 1 % on. Where several cores run operators at once, each "
-    "has an equal part of the time; GFLOP/s are of the time in which a stage ran."
+    "time: median in a stage's own code per call with marks, and 95 % interval over rounds of one process. "
+    "outer/inner is a nested stage. FLOPs: matrix products and attention kernels. bytes: operands and "
+    "results, in cache or not. operators: dispatched, without views. a + b: operators fused from two stages, "
+    "if at least 1 %. Operators that run at once share the time equally; GFLOP/s use the time in which a "
+    "stage ran."
 )
 
 
 def print_profiles(
     console: Console, series: Mapping[str, Sequence[ProfiledCase]], rooflines: Rooflines | None = None
 ) -> None:
-    """Print per series the answer, then its stages by length, with their shares of known ceilings."""
+    """Print the answer of each series, then its stages by length, with shares of known ceilings."""
     for cases in series.values():
         sample = cases[0].record
         console.print(Text(f"{label_of(sample)}, {sample.mode} on {sample.device}", style="bold"))
@@ -76,24 +76,24 @@ def print_profiles(
 
 
 def sentences(cases: Sequence[ProfiledCase]) -> list[str]:
-    """Where the time goes at the longest length, what grows fastest, and how much no stage holds."""
+    """The largest stages at the longest length, the fastest growing stage, and the share of all stages."""
     longest = cases[-1]
     stages = [entry for entry in longest.stages if entry.stage != RESIDUAL]
     at = format_count(longest.seq)
     whole = fmt.seconds(*bounds(longest.whole))[0]
     if not stages:
-        return [f"At {at} ({whole} a call) no stage is marked: with stage(…) in its code names one."]
+        return [f"At {at} ({whole} per call): no stage is marked; use `with stage(…)` in the implementation."]
     largest = ", ".join(f"{entry.stage} {_share(entry.share)}" for entry in stages[:3])
     cost = fmt.speedup(*bounds(longest.cost))
     return [
-        f"At {at} ({whole} a call): {largest}.",
+        f"At {at} ({whole} per call): {largest}.",
         *_growth_sentence(cases),
-        f"The stages are {_share(longest.covered)} of the call; marks make it {cost} as long.",
+        f"The stages cover {_share(longest.covered)} of the call. With marks, it takes {cost} as long.",
     ]
 
 
 def _growth_sentence(cases: Sequence[ProfiledCase]) -> list[str]:
-    """The sentence on the stage that grows fastest; none with a single length."""
+    """The sentence on the fastest growing stage; empty with a single length."""
     if not (found := growths(cases)):
         return []
     stage, exponent, low, high = found[0]
@@ -113,7 +113,7 @@ def _rows(case: ProfiledCase, rooflines: Rooflines) -> Iterator[tuple[Cell | str
     whole = fmt.seconds(*bounds(case.whole))
     yield "whole, without marks", *whole, *[""] * 6, roof_cell(roofs[WHOLE])
     for entry in case.stages:
-        if JOINED not in entry.stage or (entry.share.value or 0) >= SPECK_SHARE:
+        if JOINED not in entry.stage or (entry.share.value or 0) >= SMALLEST_JOINED_SHARE:
             yield _row(entry, roofs[entry.stage])
 
 
@@ -143,7 +143,7 @@ def _operator_row(figures: OperatorFigures) -> tuple[str, ...]:
 
 
 def _share(share: Estimate) -> str:
-    """`57.1 % [55.0, 59.3]`."""
+    """Format a share as `57.1 % [55.0, 59.3]`."""
     percent = [None if x is None else 100 * x for x in (share.value, share.low, share.high)]
     value, low, high = percent
     if value is None:
@@ -152,7 +152,7 @@ def _share(share: Estimate) -> str:
 
 
 def profile_data(series: Mapping[str, Sequence[ProfiledCase]]) -> dict[str, Any]:
-    """The profiles as plain data: seconds, shares from 0 to 1, counts of one call."""
+    """Profiles as plain data: seconds, shares from 0 to 1, counts per call."""
     cases = [case for profiled in series.values() for case in profiled]
     return {
         "profiles": [_case_data(case) for case in cases],
@@ -191,7 +191,7 @@ def _stage_data(entry: StageTime) -> dict[str, Any]:
 
 
 def roof_shares(case: ProfiledCase, rooflines: Rooflines) -> dict[str, RoofShare]:
-    """The shares of the whole and of the stages, by their names."""
+    """Roof shares of the whole call and of the stages, by name."""
     shares = {
         entry.stage: stage_share(case.record, entry.figures, entry.busy, rooflines) for entry in case.stages
     }
@@ -203,7 +203,7 @@ def roof_cell(share: RoofShare) -> Cell:
 
 
 def roof_sentences(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> list[str]:
-    """Which shares are refused, or above a level of memory, and why; or why there are no shares."""
+    """Explain refused shares and shares above a memory level, or why there are no shares."""
     if not any(case.record.fingerprint in rooflines for case in cases):
         return [f"No roof: {UNMEASURED}."]
     stages: dict[str, dict[str, None]] = {}
@@ -215,7 +215,7 @@ def roof_sentences(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> list[
 
 
 def roof_data(series: Mapping[str, Sequence[ProfiledCase]], rooflines: Rooflines) -> Iterator[dict[str, Any]]:
-    """Shares from 0 to 1, `stage` None for the whole call; one with a `reason` or `refused` is no share."""
+    """Shares, 0 to 1; `stage` is None for the whole call. `reason` or `refused` explains a missing share."""
     for case in (case for cases in series.values() for case in cases):
         for name, share in roof_shares(case, rooflines).items():
             yield {

@@ -1,6 +1,6 @@
-"""The stages of a profiled case: their times, their shares of the call, and how they grow with the length.
+"""Stages of a profiled case: times, shares of the call, and growth with the length.
 
-All intervals are at 95 % over the rounds of one process: for display, as those of a run's times are.
+All intervals are at 95 % over the rounds of one process, for display only.
 """
 
 import math
@@ -14,18 +14,18 @@ from harness.core.grouped import collected
 from harness.core.record import OperatorFigures, Profile, Record, StageFigures
 from harness.core.stage import JOINED
 
-RESIDUAL = ""  # the stage of what no stage holds
-LARGE_SHARE = 0.02  # of the longest call: how a smaller stage grows is of no consequence there
+RESIDUAL = ""  # time outside all stages
+LARGE_SHARE = 0.02  # of the longest call; the growth of smaller stages is not reported
 
 
 @dataclass(frozen=True)
 class StageTime:
-    """One stage at one length. `time` is in seconds a call, `share` is of the whole marked call, 0 to 1.
+    """One stage at one length. `time` is in seconds per call, `share` is of the marked call, 0 to 1.
 
-    `busy` is the time in seconds in which its operators ran; time beside other stages counts in full.
+    `busy` is the time in seconds in which its operators ran, including overlap with other stages.
     """
 
-    stage: str  # RESIDUAL for what no stage holds
+    stage: str  # or RESIDUAL
     time: Estimate
     share: Estimate
     busy: Estimate
@@ -33,7 +33,7 @@ class StageTime:
 
     @property
     def flops_per_s(self) -> float | None:
-        """FLOP/s of its matrix products and attention kernels; None where it has none."""
+        """FLOP/s of its matrix products and attention kernels; None without them."""
         return self.figures.flops / self.busy.value if self.figures.flops and self.busy.value else None
 
 
@@ -41,8 +41,8 @@ class StageTime:
 class ProfiledCase:
     """A case's stages, the largest first, then the residual.
 
-    `whole` is a call without marks in seconds, `sum` all stages but the residual, in seconds, and `covered`
-    that sum over the marked call, `cost` the marked call over the plain one: what the marks take.
+    `whole` is the time of a call without marks, `sum` that of all stages without the residual, in seconds.
+    `covered` is `sum` over the marked call, `cost` the marked call over the unmarked one.
     """
 
     record: Record
@@ -58,7 +58,7 @@ class ProfiledCase:
 
     @property
     def operators(self) -> tuple[OperatorFigures, ...]:
-        """The operators of one profiled call that took longest, longest first; empty unless asked for."""
+        """The slowest operators of one profiled call, slowest first; empty if not requested."""
         return self.record.profile.operators if self.record.profile else ()
 
     def of(self, stage: str) -> StageTime | None:
@@ -66,7 +66,7 @@ class ProfiledCase:
 
 
 class Growth(NamedTuple):
-    """The growth of a stage's time, ∝ seq^exponent, fitted over the lengths that have it."""
+    """Growth of a stage's time, ∝ seq^exponent, fitted over the lengths that have the stage."""
 
     stage: str
     exponent: float
@@ -75,7 +75,7 @@ class Growth(NamedTuple):
 
 
 def profiled_case(record: Record) -> ProfiledCase | None:
-    """The stages of a record; None where it has no profile."""
+    """The stages of a record; None without a profile."""
     profile = record.profile
     if profile is None:
         return None
@@ -94,7 +94,7 @@ def profiled_case(record: Record) -> ProfiledCase | None:
 
 
 def profiled_series(records: Iterable[Record]) -> dict[str, list[ProfiledCase]]:
-    """The profiled cases of each series (a case but its length), shortest first."""
+    """The profiled cases of each series (cases that differ only in length), shortest first."""
     profiled = ((record.as_case.series, profiled_case(record)) for record in records)
     series = collected((name, case) for name, case in profiled if case is not None)
     for cases in series.values():
@@ -103,7 +103,7 @@ def profiled_series(records: Iterable[Record]) -> dict[str, list[ProfiledCase]]:
 
 
 def growths(cases: Sequence[ProfiledCase]) -> list[Growth]:
-    """The growth of the stages that matter at the longest length of a series, the steepest first.
+    """The growth of the large stages at a series' longest length, the steepest first.
 
     Empty with a single length.
     """
@@ -115,7 +115,7 @@ def growths(cases: Sequence[ProfiledCase]) -> list[Growth]:
 
 
 def _times(cases: Sequence[ProfiledCase], stage: str) -> dict[int, float]:
-    """Seconds of a stage by length, where it has any."""
+    """Seconds of a stage by length, for lengths that have it."""
     entries = ((case.seq, case.of(stage)) for case in cases)
     return {seq: entry.time.value for seq, entry in entries if entry is not None and entry.time.value}
 
@@ -126,28 +126,28 @@ def _stage_time(stage: StageFigures, marked: Sequence[float]) -> StageTime:
 
 
 def _share(parts: Sequence[float], wholes: Sequence[float]) -> Estimate:
-    """A share of marked calls; 0 in a round in which no operator took any time."""
+    """A share of marked calls; 0 in a round without measurable operator time."""
     return over_rounds([part / (whole or 1.0) for part, whole in zip(parts, wholes, strict=True)])
 
 
 def _busy(stage: StageFigures) -> list[float]:
     """Seconds in which a stage ran, by round."""
-    beside = stage.beside_s or (0.0,) * len(stage.samples_s)
-    return [own + more for own, more in zip(stage.samples_s, beside, strict=True)]
+    overlapped = stage.beside_s or (0.0,) * len(stage.samples_s)
+    return [own + more for own, more in zip(stage.samples_s, overlapped, strict=True)]
 
 
 def _sums(profile: Profile, stages: Sequence[StageFigures]) -> list[float]:
-    """Seconds of these stages together, by round."""
+    """Total seconds of these stages, by round."""
     return [math.fsum(stage.samples_s[i] for stage in stages) for i in range(len(profile.plain_s))]
 
 
 def bounds(estimate: Estimate) -> tuple[float, float | None, float | None]:
-    """The value, with 0 for none, and its interval."""
+    """The value, 0 if missing, and its interval."""
     return estimate.value or 0.0, estimate.low, estimate.high
 
 
 def estimate_data(estimate: Estimate, unit: str = "") -> dict[str, Any]:
-    """An estimate as plain data, its unit in the names."""
+    """An estimate as plain data, with its unit in the names."""
     suffix = f"_{unit}" if unit else ""
     return {
         f"value{suffix}": estimate.value,

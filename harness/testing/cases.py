@@ -1,4 +1,4 @@
-"""Cases of your own callable in a test: `check` compares it with its family, `measure` also times it."""
+"""Test functions for your own callable: `check` compares it with its family, `measure` also times it."""
 
 import shlex
 import shutil
@@ -21,10 +21,10 @@ COMPARED = {"whole": "the whole result compared", "rows": "sampled rows compared
 
 
 def failures(record: Record, named: Collection[str] = ()) -> list[str]:
-    """Reasons why a case does not pass; empty if it passes. A check that was `named` has to run.
+    """Reasons why a case fails; empty if it passes. Checks in `named` must apply.
 
-    A case that is incorrect as declared by its implementation passes. A case whose result was not checked
-    does not.
+    A case that is incorrect passes if its implementation declares that. A case without a checked result
+    fails.
     """
     sentences: list[str] = []
     if record.status not in {"ok", "incorrect"} or (record.status == "incorrect" and not record.expected):
@@ -56,7 +56,7 @@ def describe_failures(
             lines.append(f"{what}: {figures(verdict.figures)}")
         if record.crash_file:
             lines.append(f"  output of the process: {folder / record.crash_file}")
-    lines += ["", f"again: {shlex.join(command)}", f"records: {folder}"]
+    lines += ["", f"rerun: {shlex.join(command)}", f"records: {folder}"]
     return "\n".join(f"{line[: len(line) - len(line.lstrip())]}{clean_line(line)}" for line in lines)
 
 
@@ -89,16 +89,16 @@ def check(
     `timeout="60s"`, `memory="4GiB"`, `threads`). Omitted keywords have their defaults, because no bench.yaml
     is read. `checks` are all of the family's (True), none (False), or the named ones.
 
-    Returns one record per case. AssertionError names every case that differs from what its family requires,
-    was not checked (out of memory, a crash, a refusal), or fails a check. UsageError for unknown names,
-    MachineError if the machine refuses. Runs are stored in `results`; by default in a temporary folder, which
+    Returns one record per case. AssertionError lists every case that fails its contract or a check, or was
+    not checked (out of memory, crashed, unsupported). UsageError for unknown names, MachineError if the
+    machine is unsuitable. Runs are stored in `results`; by default in a temporary folder, which
     is deleted unless a case fails.
     """
     __tracebackhide__ = True
     try:
         records, message = _run("check", target, family, checks, results, {"seq": seq, **keywords})
     except SeqsweepError as error:
-        raise type(error)(str(error)) from None  # the place is the test's line, not a line of this program
+        raise type(error)(str(error)) from None  # raised again, to show the test's line
     if message:
         raise AssertionError(message)
     return records
@@ -112,13 +112,13 @@ def measure(
     results: str | Path | None = None,
     **keywords: Any,
 ) -> Record:
-    """Measure one case as `seqsweep run` does, and return its record, whatever its status.
+    """Measure one case like `seqsweep run`, and return its record with any status.
 
-    Arguments are those of :func:`check`, each with one value; additional settings are `budget="500ms"` (of
-    sampling; default 4 s) and `precision="5%"`. `record.timing` has seconds per call (`median_s`, and the 95
-    % bounds `low_s` and `high_s` over rounds), and is None unless the contract is passed; `record.status` and
-    `record.reason` say why. `record.static["host"]` has the compiler's plan, in bytes and operations. Waits
-    until no other benchmark uses the device. UsageError and MachineError as in `check`.
+    Arguments are those of :func:`check`, each with one value. Additional settings are `budget="500ms"` (of
+    sampling; default 4 s) and `precision="5%"`. `record.timing` has seconds per call: `median_s`, and the
+    95 % bounds `low_s` and `high_s` over rounds. It is None if the contract failed; see `record.status` and
+    `record.reason`. `record.static["host"]` has the compiler's plan, in bytes and operations. Waits until no
+    other benchmark uses the device. UsageError and MachineError as for `check`.
     """
     __tracebackhide__ = True
     try:
@@ -136,7 +136,7 @@ def _run(
     results: str | Path | None,
     keywords: dict[str, Any],
 ) -> tuple[list[Record], str]:
-    """The records of the cases that a test requests, and the message if it fails."""
+    """The records of a test's cases, and the message if it fails."""
     with ExitStack() as stack:
         home = Path(results or tempfile.mkdtemp(prefix="seqsweep-")).absolute()
         if results is None:
@@ -145,12 +145,12 @@ def _run(
         found = find_target(home / "plugins", target, family, **given)
         schedule = plan_cases(found, keywords.pop("options", {}), keywords)
         if verb == "run" and len(schedule.suites[0].cases) != 1:
-            raise UsageError(f"{found.implementation}: measure takes one case; give each field one value")
-        wanted = check_ids(found, checks)
-        named = wanted or ()
+            raise UsageError(f"{found.implementation}: measure runs a single case; use one value per field")
+        check_set = check_ids(found, checks)
+        named = check_set or ()
         command = command_of(verb, found, schedule, keywords, named)
-        request = Request(schedule, found.catalog, home, command, verb, checks=wanted, wait=verb == "run")
-        # To standard error, which pytest shows if a test fails.
+        request = Request(schedule, found.catalog, home, command, verb, checks=check_set, wait=verb == "run")
+        # Standard error, which pytest shows if a test fails.
         with closing(Progress(len(schedule.groups), TextConsole(stderr=True))) as progress:
             done = execute(request, progress)
             if done.interrupted:

@@ -1,4 +1,4 @@
-"""The target of a test as a schedule: its callable in the catalog, and its keywords as a suite's keys."""
+"""Schedule of a test: registers its callable in the catalog, and reads its keywords as a suite's keys."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -36,20 +36,20 @@ def write_import(folder: Path, target: Implementation) -> Path:
 def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str, semantics: str) -> Path:
     """Write a plugin file that registers a plain callable. UsageError for unknown names."""
     _, name = _source_of(target)
-    meaning = semantics or family.semantics[0]
+    chosen = semantics or family.semantics[0]
     try:
         require_framework(framework)
     except UsageError as error:
         raise UsageError(f"{name}: {error}") from None
-    if meaning not in family.semantics:
-        raise UsageError(f'{name}: unknown semantics "{meaning}"{nearest(meaning, family.semantics)}')
+    if chosen not in family.semantics:
+        raise UsageError(f'{name}: unknown semantics "{chosen}"{nearest(chosen, family.semantics)}')
     file = Path(family.file)
     adapter = Template((HERE / "adapter.template").read_text("utf-8")).substitute(
         declared=import_name(file),
         workload=family.workload,
         name=name,
         framework=framework,
-        semantics=meaning,
+        semantics=chosen,
     )
     return _write(folder, target, [str(home_of(file)), *sys.path], adapter)
 
@@ -70,8 +70,7 @@ def _source_of(target: Any) -> tuple[Path, str]:
     file = getattr(module, "__file__", None)
     if file is None or getattr(module, name, None) is not target:
         raise UsageError(
-            f"{name}: a case runs in a separate process, which imports it by file and name; "
-            "define it at the top level of a file"
+            f"{name} cannot be imported by a case's separate process; define it at the top level of a file"
         )
     return Path(file).resolve(), name
 
@@ -83,7 +82,7 @@ KEYS = ("mode", "device", *known_settings.NAMES)  # of a suite, in addition to t
 
 @dataclass(frozen=True)
 class TargetInfo:
-    """The implementation that a test names: `options` are in its name, `plugins` go on its command line."""
+    """The implementation of a test, with the `options` in its name and its `plugins`."""
 
     catalog: Catalog
     implementation: str
@@ -109,8 +108,8 @@ def find_target(
     known = discovery.catalog(given)
     if isinstance(target, str):
         with at(target):
-            bare, spelled = split_label(target)
-        return TargetInfo(known, known.implementation(bare, family).id, given, dict(spelled))
+            base_name, name_options = split_label(target)
+        return TargetInfo(known, known.implementation(base_name, family).id, given, dict(name_options))
     if isinstance(target, Implementation):
         written, name, home = write_import(folder, target), target.name, family or family_of(target).name
     elif not family or not framework:
@@ -127,14 +126,14 @@ def find_target(
 
 
 def plan_cases(target: TargetInfo, options: Mapping[str, Value], keywords: Mapping[str, Values]) -> Schedule:
-    """The schedule of one suite with these keywords as its keys: all combinations of the fields' values.
+    """The schedule of one suite with these keywords as keys: all combinations of the fields' values.
 
-    UsageError, with the nearest name, for an unknown keyword; UsageError for a value that does not fit.
+    UsageError for an unknown keyword (with the nearest name) or an invalid value.
     """
     family, where = target.family, target.implementation
     fields = [family.field(name).name for name in keywords if name not in KEYS]
     if absent := missing_fields(family, fields):
-        raise UsageError(f"{where}: family {family.name} needs {' and '.join(absent)}; give {absent[0]}=…")
+        raise UsageError(f"{where}: family {family.name} needs {' and '.join(absent)}; add {absent[0]}=…")
     written = {**keywords, "family": family.name, "impls": label(where, {**target.options, **options})}
     entries = {name: Entry(where, _node(where, values)) for name, values in written.items()}
     suite = suite_of(family.name, Entry(where, YamlMapping(where, entries)))
@@ -157,7 +156,7 @@ def check_ids(target: TargetInfo, checks: bool | str | Sequence[str]) -> tuple[s
 def command_of(
     verb: str, target: TargetInfo, schedule: Schedule, keywords: Mapping[str, Values], checks: Sequence[str]
 ) -> list[str]:
-    """The command line that runs the same cases of the same code, independent of any bench.yaml."""
+    """The command line that runs the same cases of the same code, without a bench.yaml."""
     (suite,) = schedule.suites
     (name,) = suite.implementations
     flags = [("--plugin", plugin) for plugin in target.plugins]
@@ -166,12 +165,12 @@ def command_of(
         texts = ",".join(map(canonical, values))
         flags.append(("--seq", texts) if axis == "seq" else ("--set", f"{axis}={texts}"))
     flags += [(f"--{name}", str(keywords[name])) for name in known_settings.NAMES if name in keywords]
-    words = (name, *checks) if verb == "check" else ("--impl", name)
-    return ["seqsweep", verb, *words, *(word for flag in flags for word in flag)]
+    arguments = (name, *checks) if verb == "check" else ("--impl", name)
+    return ["seqsweep", verb, *arguments, *(word for flag in flags for word in flag)]
 
 
 def _node(where: str, values: Values) -> Node:
-    """One value or several, written as in bench.yaml."""
+    """A YAML node for one or several values."""
     if isinstance(values, Sequence) and not isinstance(values, str):
         return Listing(where, tuple(Scalar.from_text(where, canonical(value)) for value in values))
     return Scalar.from_text(where, canonical(values))

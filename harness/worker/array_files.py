@@ -37,20 +37,20 @@ def leaves(tree: Any) -> list[Any]:
     return [leaf for _, leaf in walk(tree)]
 
 
-def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str, *, subclasses: bool = False) -> None:
-    """Raise TypeError for the first leaf with a type outside `kinds`; `wanted` names these in the message.
+def expect_arrays(tree: Any, kinds: tuple[type, ...], expected: str, *, subclasses: bool = False) -> None:
+    """Raise TypeError for the first leaf with a type outside `kinds`; `expected` names these in the message.
 
     Subclasses are accepted only with `subclasses`: a subclass could defer its computation until it is read,
     which is not timed.
     """
     for count, (path, leaf) in enumerate(walk(tree)):
         if not (isinstance(leaf, kinds) if subclasses else type(leaf) in kinds):
-            came = "None" if leaf is None else type(leaf).__name__
+            actual = "None" if leaf is None else type(leaf).__name__
             place = "".join(f'["{part}"]' if isinstance(part, str) else f"[{part}]" for part in path)
             where = f" in {place} of its result" if place else ""
-            raise TypeError(f"the callable returned {came}{where}; return {wanted}")
+            raise TypeError(f"the callable returned {actual}{where}; return {expected}")
         if count >= PARTS:
-            raise TypeError(f"the callable returned more than {PARTS} parts; return a few {wanted}")
+            raise TypeError(f"the callable returned more than {PARTS} parts; return a few {expected}")
 
 
 def checksums(tree: Any) -> list[int]:

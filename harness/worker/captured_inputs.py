@@ -29,18 +29,18 @@ def draw_inputs(family: Family, workload: Any, rng: np.random.Generator) -> Mapp
     Inputs missing in the file are drawn with the field at its default, or the family computes them from the
     captured ones. Raises Unsupported, with file, tensor and remedy.
     """
-    named = [field for field in fields_of(type(workload)) if field.captured]
-    field = next((field for field in named if is_captured(getattr(workload, field.name))), None)
+    fields = [field for field in fields_of(type(workload)) if field.captured]
+    field = next((field for field in fields if is_captured(getattr(workload, field.name))), None)
     if field is None:
         return family.inputs(workload, rng)
     identity = getattr(workload, field.name)
-    given = read_captured(identity, family.shapes(workload))
+    captured = read_captured(identity, family.shapes(workload))
     arrays = family.inputs(replace(workload, **{field.name: field.default}), rng)
-    merged = _merge(arrays, given)
+    merged = _merge(arrays, captured)
     if family.complete is None:
         return merged
     try:
-        return family.complete(workload, merged, frozenset(given))
+        return family.complete(workload, merged, frozenset(captured))
     except ValueError as error:
         raise Unsupported(f"{path_of(identity)}: {error}") from None
 
@@ -51,16 +51,16 @@ def read_captured(identity: str, shapes: Mapping[str, Any]) -> dict[str, Any]:
         identify_captured(identity)
     except ValueError as error:
         raise Unsupported(str(error)) from None
-    wanted: dict[str, Array] = {".".join(map(str, path)): leaf for path, leaf in walk(dict(shapes))}
+    expected: dict[str, Array] = {".".join(map(str, path)): leaf for path, leaf in walk(dict(shapes))}
     path = path_of(identity)
     try:
         tensors = _safetensors(path) if path.suffix == ".safetensors" else _npz(path)
         for name in tensors:
-            if name not in wanted:
-                raise ValueError(f'tensor "{name}" is not an input of this family{nearest(name, wanted)}')
+            if name not in expected:
+                raise ValueError(f'tensor "{name}" is not an input of this family{nearest(name, expected)}')
         if not tensors:
-            raise ValueError(f"it contains no tensor; store at least one of {', '.join(wanted)}")
-        return {name: _leading_part(name, tensor, wanted[name]) for name, tensor in tensors.items()}
+            raise ValueError(f"it contains no tensor; store at least one of {', '.join(expected)}")
+        return {name: _leading_part(name, tensor, expected[name]) for name, tensor in tensors.items()}
     except ValueError as error:
         raise Unsupported(f"{path}: {error}") from None
     except Exception as error:  # a damaged file can make its reader raise anything
@@ -70,20 +70,20 @@ def read_captured(identity: str, shapes: Mapping[str, Any]) -> dict[str, Any]:
         ) from None
 
 
-def _leading_part(name: str, tensor: Any, wanted: Array) -> Any:
+def _leading_part(name: str, tensor: Any, expected: Array) -> Any:
     """A copy of the leading part. ValueError for another dtype, an axis that is too short, or NaN."""
-    if tensor.dtype != numpy_dtype(wanted.dtype):
+    if tensor.dtype != numpy_dtype(expected.dtype):
         raise ValueError(
-            f'tensor "{name}" is {tensor.dtype}, expected {numpy_dtype(wanted.dtype)}; '
+            f'tensor "{name}" is {tensor.dtype}, expected {numpy_dtype(expected.dtype)}; '
             "convert it, or choose another dtype"
         )
-    axes = zip(tensor.shape, wanted.shape, strict=False)
-    if tensor.ndim != len(wanted.shape) or any(has < wants for has, wants in axes):
+    axes = zip(tensor.shape, expected.shape, strict=False)
+    if tensor.ndim != len(expected.shape) or any(has < wants for has, wants in axes):
         raise ValueError(
-            f'tensor "{name}" has shape {list(tensor.shape)}, expected at least {list(wanted.shape)}; '
+            f'tensor "{name}" has shape {list(tensor.shape)}, expected at least {list(expected.shape)}; '
             "capture more, or choose smaller sizes"
         )
-    part = np.array(tensor[tuple(map(slice, wanted.shape))], order="C")
+    part = np.array(tensor[tuple(map(slice, expected.shape))], order="C")
     if np.isnan(part).any():
         raise ValueError(f'tensor "{name}" contains NaN, which cannot be compared; write other values')
     return part
@@ -93,8 +93,8 @@ def _npz(path: Path) -> dict[str, Any]:
     """The arrays of an .npz file; numpy stores bfloat16, which it does not know, as two raw bytes."""
     with path.open("rb") as file, np.lib.npyio.NpzFile(file, max_header_size=HEADER_BYTES) as archive:
         arrays = {name: np.asanyarray(archive[name]) for name in archive.files}
-    brain = np.dtype("V2")
-    return {n: each.view(ml_dtypes.bfloat16) if each.dtype == brain else each for n, each in arrays.items()}
+    raw = np.dtype("V2")
+    return {n: each.view(ml_dtypes.bfloat16) if each.dtype == raw else each for n, each in arrays.items()}
 
 
 def _safetensors(path: Path) -> dict[str, Any]:
@@ -121,11 +121,11 @@ def _entry(name: str, entry: Mapping[str, Any], data: Any) -> Any:
     return data[begin:end].view(numpy_dtype(described.dtype)).reshape(described.shape)
 
 
-def _merge(drawn: Mapping[str, Any], given: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """The drawn arrays, replaced by `given` arrays of the same names."""
+def _merge(drawn: Mapping[str, Any], captured: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """The drawn arrays, replaced by `captured` arrays of the same names."""
     return {
-        name: _merge(value, given, f"{above}{name}.")
+        name: _merge(value, captured, f"{above}{name}.")
         if isinstance(value, Mapping)
-        else given.get(above + name, value)
+        else captured.get(above + name, value)
         for name, value in drawn.items()
     }

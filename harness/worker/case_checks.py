@@ -96,8 +96,8 @@ def make_trial(
         try:
             if workload not in others:
                 others[workload] = build_for(workload)
-            names, alike = others[workload]
-            return call(alike, {name: inputs[name] for name in names}, None)
+            names, other = others[workload]
+            return call(other, {name: inputs[name] for name in names}, None)
         finally:
             enter()
 

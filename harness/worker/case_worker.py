@@ -77,9 +77,7 @@ class CaseWorker:
             self.case.mode,
             TraceLimits(trace_s, 1000 * job.memory_bytes),
         )
-        self.framework.on_compilation(
-            self.report_compiling
-        )  # after tracing: its compilations are not reported
+        self.framework.on_compilation(self.report_compiling)  # after tracing, which is not reported
         return {**built.describe(self.prepared.static), "startup_s": startup}
 
     def do_check(self, cotangent: str | None, result: str) -> dict[str, Any]:
@@ -165,13 +163,13 @@ class CaseWorker:
         elif warm:
             self.framework.sync(self._next_call(None)())
         compiled = self.framework.compilations()
-        kept: list[Any] = []
+        stored: list[Any] = []
         returned: list[int] = []
 
         def keep(result: Any) -> None:
             fetched = self._fetch(result)
             returned[:] = array_files.checksums(fetched)
-            kept[:] = [self.framework.put(fetched) if self.captured else result]  # a replay overwrites it
+            stored[:] = [self.framework.put(fetched) if self.captured else result]  # a replay overwrites it
 
         calls = [self._next_call(None if fresh is None else min(each, 1)) for each in range(readings)]
         queue = timers.RunQueue()
@@ -179,7 +177,7 @@ class CaseWorker:
         queued = queue.share()
         compiled = self.framework.compilations() - compiled
         if fresh is not None:
-            self._hand_over(kept.pop(), self.inputs[-1], fresh["result"], returned)
+            self._hand_over(stored.pop(), self.inputs[-1], fresh["result"], returned)
         latency_s = None
         if fresh is None and self.timer.method != "wall" and max(samples) < LONGEST_LATENCY_S:
             latency_s, _ = self._time_call(self._next_call(None))

@@ -114,10 +114,10 @@ def gpu() -> dict[str, Any]:
 
     nvidia-smi cannot describe a MIG instance. Its error message, which names the instance, is used instead.
     """
-    wanted, fields = first_visible_gpu(), "name,driver_version,memory.total,clocks.max.sm,power.limit"
-    if wanted is None:
+    selected, fields = first_visible_gpu(), "name,driver_version,memory.total,clocks.max.sm,power.limit"
+    if selected is None:
         return {"unavailable": "CUDA_VISIBLE_DEVICES hides every GPU"}
-    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", f"--id={wanted}"]
+    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", f"--id={selected}"]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError) as error:
@@ -139,9 +139,9 @@ def environment() -> dict[str, Any]:
 def git() -> dict[str, Any] | None:
     """Commit of the current folder's git repository, and whether it has uncommitted changes."""
 
-    def output_of(*words: str) -> str:
+    def output_of(*args: str) -> str:
         run = subprocess.run(
-            ["git", *words], capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=True
+            ["git", *args], capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=True
         )
         return run.stdout.strip()
 

@@ -30,10 +30,7 @@ from harness.worker.frameworks import base as frameworks
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-PRELOADED = (
-    "harness.worker.request_loop",
-    "harness.catalog.face",
-)  # needed by every worker; face is what plugins import
+PRELOADED = ("harness.worker.request_loop", "harness.catalog.face")  # for every worker; face for plugins
 CUDA_LIBRARY = "libcuda.so.1"
 CUDA_NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED, of every driver call before cuInit
 CUDA_INITIALIZED = "importing it calls cuInit, after which forked processes cannot use CUDA"

@@ -167,10 +167,7 @@ class Reference:
         except Exception as error:  # each framework has its own device errors
             if isinstance(error, Unsupported) or self.framework is None or not self.framework.move_to_host():
                 raise
-            print(
-                "the reference is evaluated on the cpu, because evaluating it on the device failed:",
-                flush=True,
-            )
+            print("the reference is evaluated on the cpu, because the device failed:", flush=True)
             traceback.print_exc()
         self.wide.clear()
         self.framework.release_memory()

@@ -46,8 +46,8 @@ def wall(sync: Callable[[Any], None]) -> Read:
     clock = perf_counter
 
     def read(calls: Calls, inner: int, keep: Keep | None = None) -> list[float]:
-        kept = [] if keep is None else [read_and_keep(calls[0], inner, keep)]
-        return kept + [read_one(call, inner) for call in calls[len(kept) :]]
+        samples = [] if keep is None else [read_and_keep(calls[0], inner, keep)]
+        return samples + [read_one(call, inner) for call in calls[len(samples) :]]
 
     def read_one(call: Callable[[], Any], inner: int) -> float:
         start = clock()

@@ -116,7 +116,7 @@ def _judge_result(
         expected_shapes = [expected.whole_shape(leaf) for leaf in array_files.leaves(expected.result)]
         if shapes != expected_shapes:
             laid_out = f", laid out {semantics.layout}" if semantics.layout else ""
-            text = f"the result has shapes {shapes}, the reference has {expected_shapes}{laid_out}"
+            text = f"the result has shapes {shapes}; the reference has {expected_shapes}{laid_out}"
             return Judgement(False, {"mismatches": None}, text)
         result = array_files.map_leaves(result, lambda leaf: leaf[:, expected.rows])
     evidence = Evidence(

@@ -44,7 +44,7 @@ def test_multiprocessors_without_a_block():
     [
         ("cuda:h100", 132, 0.5),  # a persistent kernel
         ("cuda:sm_90", 64, None),  # how many multiprocessors there are is not known
-        ("cuda:a100", 64, None),  # no multiprocessor holds a block
+        ("cuda:a100", 64, None),  # a block does not fit
     ],
 )
 def test_grids_without_a_warning(gpu, blocks, waves):

@@ -87,7 +87,7 @@ def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
         assert "interpreter" in record["reason"]
         assert "--target cuda:h100 or tpu:v6e" in record["reason"]
         assert record["static"]["host"]["flops"] is None
-        assert "with a TPU's memories" in record["static"]["host"]["unavailable"]["flops"]
+        assert "that simulates a TPU's memories" in record["static"]["host"]["unavailable"]["flops"]
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Kernels in Triton, from a user's folder to what his machine code takes of a GPU that is not here."""
+"""Triton kernels in a user's folder, and the figures of their machine code for an absent GPU."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""Reading what NVIDIA's tools print of a kernel."""
+"""Parsing the output of NVIDIA's tools."""
 
 from pathlib import Path
 
@@ -43,11 +43,11 @@ def test_resources_and_instructions():
 @pytest.mark.parametrize(
     ("target", "shared", "own"), [("90a", 1024, 0), ("100a", 1536, 512), ("80", 512, 512)]
 )
-def test_what_the_system_reserves_is_no_memory_of_the_kernel(target, shared, own):
+def test_reserved_shared_memory_is_not_the_kernels(target, shared, own):
     assert code_of(target=target, shared=shared).static_shared_bytes == own
 
 
-def test_a_program_is_the_same_wherever_its_source_lies():
+def test_a_program_does_not_depend_on_its_sources_path():
     assert code_of().program == code_of(folder="/elsewhere", line=99).program
     assert code_of().program != parse_listings(USAGE.format(shared=0), LISTING.replace("R7", "R8")).program
 
@@ -57,7 +57,7 @@ def test_missing_tools_are_named_with_the_remedy(tmp_path):
         read(b"", tmp_path)
 
 
-def test_what_a_tool_says_of_no_cubin_is_passed_on(tmp_path):
+def test_a_tools_error_message_is_reported(tmp_path):
     for name in ("cuobjdump", "nvdisasm"):
         tool = tmp_path / name
         tool.write_text("#!/bin/sh\necho 'not an ELF file' >&2\nexit 3\n")
@@ -74,7 +74,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("capability", sorted({row[0] for row in ROWS}))
-def test_blocks_and_their_limit_are_those_of_cudas_calculator(capability):
+def test_occupancy_equals_cudas_calculator(capability):
     rows = [row[1:] for row in ROWS if row[0] == capability]
     assert len(rows) >= 20
     for *numbers, limits in rows:

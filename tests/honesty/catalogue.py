@@ -1,4 +1,4 @@
-"""The cheats as data: what each does, what becomes of it, and where it is met."""
+"""Catalogue of cheats: description, expected outcome and references of each."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ import yaml
 
 HERE = Path(__file__).parent
 BENCH, DATA, PLUGINS = HERE / "bench.yaml", HERE / "cheats.yaml", HERE / "cheats"
-HONEST = "honest"  # the plugin that holds no cheat
+HONEST = "honest"  # the plugin without cheats
 
 
 @dataclass(frozen=True)
 class Cheat:
-    """One cheat. What the fields allow stands at the top of cheats.yaml."""
+    """One cheat; cheats.yaml describes the fields."""
 
     name: str
-    does: str  # the first sentence of its docstring
-    met: str
+    description: str  # the first sentence of its docstring
+    known_from: str
     outcome: str
     by: str = ""
-    takes: str = ""
-    before_the_clock: bool = False  # `check` finds it as well
+    would_catch: str = ""
+    found_by_check: bool = False
     status: str = "ok"
     says: str = ""
-    like: str = "sorts_whole_rows"
-    spares: str = ""
+    compared_with: str = "sorts_whole_rows"
+    neighbour_ok: bool = False
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where cheats are described: `title` at `address`."""
+    """A description of cheats: `title` and `address`."""
 
     title: str
     address: str
 
 
 def builders(plugin: Path) -> Mapping[str, str]:
-    """Name → first sentence of the docstring of every implementation in a plugin, which is not imported."""
+    """First docstring sentence of every implementation in a plugin by name, without importing it."""
     functions = [
         node
         for node in ast.parse(plugin.read_text(encoding="utf-8")).body
@@ -62,7 +62,7 @@ def sources() -> Mapping[str, Source]:
 
 @cache
 def cheats() -> tuple[Cheat, ...]:
-    """All cheats, in the order of the data. KeyError for one that no plugin has."""
+    """All cheats, in the order of the data. KeyError if no plugin has one."""
     written: dict[str, str] = {}
     for plugin in sorted(PLUGINS.glob("*.py")):
         written |= builders(plugin)
@@ -70,6 +70,6 @@ def cheats() -> tuple[Cheat, ...]:
 
 
 def suites() -> Mapping[str, list[str]]:
-    """Suite → names of its implementations, for the suites that the drill runs."""
+    """Names of the implementations by suite, for the suites that the drill runs."""
     bench = yaml.safe_load(BENCH.read_text(encoding="utf-8"))
     return {name: bench["suites"][name]["impls"] for name in bench["default"]}

@@ -1,6 +1,6 @@
-"""Write docs/HONESTY.md: the cheats that were tried, and what catches each or would catch it.
+"""Writes docs/HONESTY.md: the cheats, and what catches each or would catch it.
 
-python -m tests.honesty.page     write it
+python -m tests.honesty.page
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SECTIONS = {
     ),
     "caught": (
         "Caught",
-        "These cases end without a time, as `incorrect` or `crashed`, and the reason is printed.",
+        "These cases end without a time, as `incorrect` or `crashed`, and their reason is printed.",
         "what catches it",
     ),
-    "told": ("Caught with a warning", "These cases have a time, with a warning.", "the warning"),
-    "harmless": ("Without effect", "These cases are measured correctly. They gain nothing.", "why"),
+    "warned": ("Caught with a warning", "These cases have a time and a warning.", "the warning"),
+    "harmless": ("Without effect", "These cases are measured correctly and gain nothing.", "why"),
 }
 
 
@@ -43,15 +43,15 @@ def page() -> str:
 def _section(section: str, part: Sequence[Cheat]) -> str:
     title, sentence, remedy = SECTIONS[section]
     rows = [
-        f"| `{cheat.name}` | {cheat.does} | {_linked(cheat.met)} | {_capitalised(cheat.takes or cheat.by)} |"
-        for cheat in part
+        f"| `{c.name}` | {c.description} | {_linked(c.known_from)} | {_capitalised(c.would_catch or c.by)} |"
+        for c in part
     ]
     head = [f"## {title}\n", f"{sentence}\n", f"| cheat | what it does | known from | {remedy} |"]
     return "\n".join([*head, "| --- | --- | --- | --- |", *rows, ""])
 
 
 def _linked(met: str) -> str:
-    """The sentence with every `[source, source]` as links."""
+    """Replace every `[source, source]` by links."""
 
     def links(match: re.Match[str]) -> str:
         keys = match[1].split(", ")
@@ -69,14 +69,14 @@ def _sources(everything: Iterable[Cheat]) -> str:
     used = {
         key
         for cheat in everything
-        for group in re.findall(r"\[([^]]+)\]", cheat.met)
+        for group in re.findall(r"\[([^]]+)\]", cheat.known_from)
         for key in group.split(", ")
     }
     lines = [
         f"- {key}: [{source.title}]({source.address})" for key, source in sources().items() if key in used
     ]
     return "\n".join(
-        ["## Sources\n", "These describe such cheats. The code here is this project's own.\n", *lines, ""]
+        ["## Sources\n", "These describe similar cheats. The code here is original.\n", *lines, ""]
     )
 
 

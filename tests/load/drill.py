@@ -1,9 +1,9 @@
-"""The drill of load: pairs of equal programs on a quiet machine and on a busy one, and what is said of them.
+"""Load drill: verdicts on pairs of equal programs, on a quiet machine and on a busy one.
 
     python -m tests.load.drill --runs 20
 
-Run nothing else on the machine meanwhile. A verdict of faster or slower is false here, unless it is doubtful.
-`--into` writes docs/RELIABILITY.md's table.
+Run nothing else on the machine meanwhile. Verdicts of faster or slower are false, unless they are doubtful.
+`--into` writes the table of docs/RELIABILITY.md.
 """
 
 import argparse
@@ -26,13 +26,13 @@ from tests.load.same_twice import KERNELS
 PLUGIN = Path(__file__).with_name("same_twice.py")
 LOADS = (0, 1, 2)  # busy programs
 HEAD = """\
-| busy programs | pairs | about the same | undecided | doubtful | told apart | without the doubt | queued |
+| busy programs | pairs | about the same | undecided | doubtful | false | false without *doubtful* | queued |
 | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
 class Pair(NamedTuple):
-    """What two equal programs took: the ratio of their times, and the larger of their `queued` shares."""
+    """Comparison of two equal programs: the ratio of their times, and the larger `queued` share."""
 
     kernel: str
     times: Estimate
@@ -55,7 +55,7 @@ def bench() -> str:
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
-    """So many programs that never sleep, for as long as the block runs."""
+    """Run `count` programs that never sleep, during the block."""
     programs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(count)]
     try:
         yield
@@ -66,11 +66,11 @@ def busy(count: int) -> Iterator[None]:
 
 
 def measure(folder: Path) -> list[Pair]:
-    """A run of every pair, once."""
+    """Run every pair once."""
     (folder / "bench.yaml").write_text(bench())
-    words = [sys.executable, str(ROOT / "cli.py"), "run", "--config", str(folder / "bench.yaml")]
+    command = [sys.executable, str(ROOT / "cli.py"), "run", "--config", str(folder / "bench.yaml")]
     ended = subprocess.run(
-        [*words, "--results", str(folder / "results")],
+        [*command, "--results", str(folder / "results")],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -85,43 +85,45 @@ def measure(folder: Path) -> list[Pair]:
 
 
 def row(load: int, pairs: list[Pair]) -> str:
-    words = Counter(interval_verdict(pair.times) for pair in pairs)
-    told = sum(pair.is_false for pair in pairs)
-    cells = [load, len(pairs), words["about the same"], words["undecided"], words[DOUBTFUL], told]
+    verdicts = Counter(interval_verdict(pair.times) for pair in pairs)
+    false = sum(pair.is_false for pair in pairs)
+    cells = [load, len(pairs), verdicts["about the same"], verdicts["undecided"], verdicts[DOUBTFUL], false]
     cells += [sum(pair.would_be_false for pair in pairs), f"{statistics.median(p.queued for p in pairs):.2f}"]
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def page(pairs: Mapping[int, list[Pair]]) -> str:
-    """The table, with what it says of the threshold."""
+    """The table, and how many pairs exceed the threshold."""
     rows = "\n".join(row(load, own) for load, own in pairs.items())
     quiet = sorted(pair.queued for pair in pairs.get(0, ()))
     above = sum(queued > MOST_QUEUED for queued in quiet)
-    said = f"On the quiet machine {above} of {len(quiet)} pairs were queued above {MOST_QUEUED:g}."
-    return f"{HEAD}{rows}\n\n{said}\n"
+    text = f"On the quiet machine, `queued` exceeded {MOST_QUEUED:g} in {above} of {len(quiet)} pairs."
+    return f"{HEAD}{rows}\n\n{text}\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=20, help="of a pair of each kernel, for each load")
-    parser.add_argument("--loads", type=int, nargs="*", default=LOADS, help="busy programs")
-    parser.add_argument("--into", type=Path, help="a page, between whose marks the table is written")
-    asked = parser.parse_args()
-    pairs: dict[int, list[Pair]] = {load: [] for load in asked.loads}
-    for load in asked.loads:
-        for _ in range(asked.runs):
+    parser.add_argument("--runs", type=int, default=20, help="runs of each pair per load (default: 20)")
+    parser.add_argument(
+        "--loads", type=int, nargs="*", default=LOADS, help="numbers of busy programs (default: 0 1 2)"
+    )
+    parser.add_argument("--into", type=Path, help="page with marks between which the table is written")
+    arguments = parser.parse_args()
+    pairs: dict[int, list[Pair]] = {load: [] for load in arguments.loads}
+    for load in arguments.loads:
+        for _ in range(arguments.runs):
             with tempfile.TemporaryDirectory(prefix="seqsweep-load-") as home, busy(load):
                 pairs[load] += measure(Path(home))
             for pair in pairs[load][-len(KERNELS) :]:
                 print(
                     load, pair.kernel, *pair.times[:3], interval_verdict(pair.times), pair.queued, flush=True
                 )
-    said = page(pairs)
-    print(said)
-    if asked.into:
-        write_between_marks(asked.into, said, "drill-load")
-    told = sum(pair.is_false for own in pairs.values() for pair in own)
-    raise SystemExit(0 if told <= 0.05 * sum(map(len, pairs.values())) else 1)
+    text = page(pairs)
+    print(text)
+    if arguments.into:
+        write_between_marks(arguments.into, text, "drill-load")
+    false = sum(pair.is_false for own in pairs.values() for pair in own)
+    raise SystemExit(0 if false <= 0.05 * sum(map(len, pairs.values())) else 1)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""A family of one kernel per workload, each registered twice: whatever differs between the two is noise."""
+"""A family of one kernel per workload, registered twice: any difference between the two is noise."""
 
 from dataclasses import dataclass
 
 from seqsweep import Array, Family, Semantics, Workload, axis, implementation, within
 
-KERNELS = {  # what a call of it takes on two cores of a server: 0.1, 0.5, 1.5, 10 and 50 ms
+KERNELS = {  # time of a call on two server cores: 0.1, 0.5, 1.5, 10 and 50 ms
     "softmax": (128, 512),
     "topk": (64, 4096),
     "attention": (8, 333),
@@ -43,7 +43,7 @@ def _of(w):
 
 FAMILY = Family(
     name="same_twice",
-    question="How often are two equal programs told apart?",
+    question="How often are two equal programs reported as different?",
     workload=KernelWorkload,
     shapes=_shapes,
     inputs=_inputs,

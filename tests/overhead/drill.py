@@ -1,9 +1,9 @@
-"""The drill of overhead: does a case take as long in the harness as in a plain loop in a fresh process?
+"""Overhead drill: compares the time of a case in the harness with a plain loop in a fresh process.
 
     python -m tests.overhead.drill
 
-The unit is a pair: one measurement by the harness and one plain loop, one after the other, in an order that
-alternates from pair to pair. The estimate is the mean of the pairs' log ratios, its interval by Student's t.
+A pair is one measurement by the harness and one plain loop, in alternating order. The estimate is the mean of
+the pairs' log ratios, with Student's t interval.
 """
 
 import json
@@ -40,7 +40,7 @@ def main() -> int:
             _, records, _ = run_and_delete(schedule, project.catalog, progress, "run")
             timed = {record.case: record.timing.median_s for record in records if record.timing}
             if missing := sorted(cases.keys() - timed.keys()):
-                raise MachineError(f"the harness has no time of {', '.join(missing)}")
+                raise MachineError(f"the harness has no time for {', '.join(missing)}")
             return timed
 
         def by_loop() -> dict[str, float]:
@@ -58,20 +58,20 @@ def main() -> int:
                 plain, harness = by_loop(), by_harness()
             for name, logs in ratios.items():
                 logs.append(math.log(harness[name] / plain[name]))
-    readings: list[str] = []
+    verdicts: list[str] = []
     for name, logs in ratios.items():
         mean, half = statistics.fmean(logs), t_half_width(statistics.stdev(logs), len(logs))
         found = Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
-        readings.append(interval_verdict(found))
-        print(f"{name}: harness / plain loop {found[0]:.3f} [{found[1]:.3f}, {found[2]:.3f}] {readings[-1]}")
-    print(f"{PAIRS} pairs of runs and fresh processes, 95 % by Student's t")
-    return 0 if set(readings) == {SAME} else 1
+        verdicts.append(interval_verdict(found))
+        print(f"{name}: harness / plain loop {found[0]:.3f} [{found[1]:.3f}, {found[2]:.3f}] {verdicts[-1]}")
+    print(f"{PAIRS} pairs of a run and a plain loop; 95 % intervals by Student's t")
+    return 0 if set(verdicts) == {SAME} else 1
 
 
 def loop_seconds(case: Case, project: Project, threads: int, seed: int) -> float:
-    """The median seconds of a call in a plain loop of a process of its own."""
+    """Median seconds of a call in a plain loop in a separate process."""
     info = project.catalog.implementation(case.implementation)
-    question = {
+    request = {
         "case": case.to_json(),
         "module": info.module,
         "framework": info.framework,
@@ -79,9 +79,9 @@ def loop_seconds(case: Case, project: Project, threads: int, seed: int) -> float
         "seed": seed,
         "seconds": LOOP_SECONDS,
     }
-    words, what = ["tests.overhead.plain_loop", json.dumps(question)], f"a plain loop of {case.id}"
+    arguments, what = ["tests.overhead.plain_loop", json.dumps(request)], f"a plain loop of {case.id}"
     environment = {**child_process.environment(), "JAX_PLATFORMS": "cpu"}
-    return float(run_module(words, what, TIMEOUT_SECONDS, environment)["median_s"])
+    return float(run_module(arguments, what, TIMEOUT_SECONDS, environment)["median_s"])
 
 
 if __name__ == "__main__":

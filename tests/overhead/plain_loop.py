@@ -1,9 +1,8 @@
-"""Plain loop: one case, called in a new process as a user's script would call it, to measure our overhead.
+"""Plain loop over one case in a new process, like a user's script, to measure the harness's overhead.
 
-It shares only the implementation and its inputs with a measuring process: there is no fork server, memory
-limit, parked process, disabled garbage collector or environment variable. What the harness measures beyond
-this loop is its own overhead. `python -m tests.overhead.plain_loop QUESTION` takes its question as JSON, and
-prints seconds per call as JSON.
+It shares only the implementation and its inputs with a worker process. It has no fork server, memory limit,
+suspended process, disabled garbage collector or environment variable. The additional time in the harness is
+its overhead. `python -m tests.overhead.plain_loop REQUEST` takes JSON, and prints seconds per call as JSON.
 """
 
 import json
@@ -24,26 +23,26 @@ from harness.worker.captured_inputs import draw_inputs
 from harness.worker.frameworks import base as frameworks
 
 WARM_CALLS = 3
-SETS = 2  # of inputs, in turns, as the harness rotates them
+SETS = 2  # input sets in rotation, like in the harness
 LEAST_CALLS = 5
 
 
-def time_calls(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Seconds of every call for `seconds` of wall time, after `WARM_CALLS` untimed ones."""
-    case = Case.of(**question["case"])
-    threads: int = question["threads"]
+def time_calls(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Median seconds of the calls in `seconds` of wall time, after `WARM_CALLS` untimed calls."""
+    case = Case.of(**request["case"])
+    threads: int = request["threads"]
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    built = build(loading.load(question["module"]), case)
+    built = build(loading.load(request["module"]), case)
     drawn = [
-        draw_inputs(built.family, built.workload, np.random.default_rng([question["seed"], n]))
+        draw_inputs(built.family, built.workload, np.random.default_rng([request["seed"], n]))
         for n in range(SETS)
     ]
     named = [{name: inputs[name] for name in built.names} for inputs in drawn]
-    calls = plain_calls(question["framework"], built.function, named, threads)
+    calls = plain_calls(request["framework"], built.function, named, threads)
     for count in range(WARM_CALLS):
         calls[count % SETS]()
     samples: list[float] = []
-    until = perf_counter() + question["seconds"]
+    until = perf_counter() + request["seconds"]
     while len(samples) < LEAST_CALLS or perf_counter() < until:
         call = calls[len(samples) % SETS]
         start = perf_counter()
@@ -55,7 +54,7 @@ def time_calls(question: Mapping[str, Any]) -> dict[str, Any]:
 def plain_calls(
     framework: str, function: Callable[..., Any], sets: Sequence[Mapping[str, Any]], threads: int
 ) -> Sequence[Callable[[], Any]]:
-    """A forward call on each set of numpy arrays, as a user's script would make it on the cpu."""
+    """A forward call on each set of numpy arrays, like in a user's script on the cpu."""
     if framework == "torch":
         import torch
 

@@ -1,4 +1,4 @@
-"""Profiles whose every number is known before anything is computed from it."""
+"""Profiles with known numbers, and the figures computed from them."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ ROUNDS = 6
 
 
 def profiled(seq, stages, *, plain=None, rounds=ROUNDS, name="sparse"):
-    """A case whose stages take these seconds in every round; 10 % more in the last."""
+    """A case with these seconds per stage in every round, and 10 % more in the last."""
     factors = [1.0] * (rounds - 1) + [1.1]
     figures = tuple(
         StageFigures(stage, tuple(seconds * f for f in factors), 1, 3, 600, 64)
@@ -41,7 +41,7 @@ def profiled(seq, stages, *, plain=None, rounds=ROUNDS, name="sparse"):
 
 
 def marked(seq, stages, beside=None, **more):
-    """A profiled case; `beside` are the seconds that a stage ran at the same time as another."""
+    """A profiled case; `beside` are seconds of a stage that overlap with another."""
     record = profiled(seq, stages, **more)
     figures = tuple(
         replace(stage, beside_s=(beside[stage.stage],) * ROUNDS)
@@ -76,7 +76,7 @@ SCENES = {
 
 
 def text_of(records):
-    """What is printed of profiles, their sentences, and their data as JSON."""
+    """The printed profiles, their sentences, and their data as JSON."""
     series = profiled_series(records)
     terminal = TextConsole(width=160, record=True, file=StringIO())
     print_profiles(terminal, series, KNOWN)
@@ -85,7 +85,7 @@ def text_of(records):
     return "\n".join([terminal.export_text(), json.dumps(rounded, ensure_ascii=False)])
 
 
-def test_profiles_are_those_that_were_read():
+def test_profiles_match_the_golden_file():
     assert_golden("profiles.txt", scenes({name: text_of(records) for name, records in SCENES.items()}))
 
 
@@ -103,17 +103,17 @@ def test_the_steepest_stage_comes_first():
     assert (first.stage, first.exponent, second.stage, second.exponent) == ("square", 2.0, "linear", 1.0)
 
 
-def test_time_in_which_two_stages_ran_side_by_side_counts_for_both():
+def test_overlapped_time_counts_for_both_stages():
     case = profiled_case(SCENES["shares of roofs, side by side"][0])
     shares = roof_shares(case, KNOWN)
     assert (shares["a"].share.value, shares["b"].share.value) == (600 / 4 / 500, 600 / 3 / 500)
     assert roof_sentences([case], {}) == [f"No roof: {UNMEASURED}."]
 
 
-def test_records_without_a_profile_are_in_no_series_and_a_profile_has_a_timing():
+def test_records_without_a_profile_are_ignored():
     record = profiled(K, {"": 1.0})
     assert profiled_series([replace(record, profile=None)]) == {}
     with pytest.raises(ValueError, match="a profile without a timing"):
         replace(record, timing=None)
     (line,) = sentences([profiled_case(record)])
-    assert line.startswith("At 1Ki (1.00 s a call) no stage is marked")
+    assert line.startswith("At 1Ki (1.00 s per call): no stage is marked")

@@ -1,4 +1,4 @@
-"""A user's own kernels: a decorated builder that refuses, and plain callables, right and wrong."""
+"""A user's kernels: a decorated builder that raises Unsupported, and correct and incorrect callables."""
 
 import numpy as np
 from seqsweep import Unsupported, implementation

@@ -1,4 +1,4 @@
-"""`check` and `measure` of a user's own callables: what passes, what fails, and what is refused."""
+"""`check` and `measure` of a user's callables: passes, failures and errors."""
 
 import importlib.util
 import os
@@ -31,7 +31,7 @@ def kernels():
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path, monkeypatch):
-    """A current folder in which nothing may stay, and a temporary folder beside it."""
+    """An empty current folder, which must remain empty, and a temporary folder next to it."""
     (tmp_path / "here").mkdir()
     (tmp_path / "tmp").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -39,7 +39,7 @@ def empty(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_plain_callable_is_checked_against_the_family(kernels, empty):
+def test_a_plain_callable_is_checked_against_its_family(kernels, empty):
     (record,) = check(kernels.opened, "mask", **PLAIN, **SMALL)
     assert (record.status, record.implementation, record.workload["topk"]) == ("ok", "mask/opened", 64)
     assert record.correctness.passed
@@ -49,14 +49,14 @@ def test_a_plain_callable_is_checked_against_the_family(kernels, empty):
     assert not list((empty / "tmp").glob("seqsweep-*/runs"))
 
 
-def test_a_wrong_one_fails_with_figures_and_a_command_to_repeat_it(kernels, empty):
+def test_an_incorrect_callable_fails_with_figures_and_a_command(kernels, empty):
     with pytest.raises(AssertionError) as caught:
         check(kernels.one_further, "mask", checks=False, **PLAIN, **SMALL)
     said = str(caught.value)
     assert "incorrect: " in said
     assert "contract exact, the whole result compared: mismatches " in said
-    command = next(line for line in said.splitlines() if line.startswith("again: "))
-    words = command.removeprefix("again: seqsweep ").split()
+    command = next(line for line in said.splitlines() if line.startswith("rerun: "))
+    words = command.removeprefix("rerun: seqsweep ").split()
     done = subprocess.run(
         [sys.executable, str(ROOT / "cli.py"), *words],
         capture_output=True,
@@ -68,12 +68,12 @@ def test_a_wrong_one_fails_with_figures_and_a_command_to_repeat_it(kernels, empt
     assert "one_further" in done.stdout
 
 
-def test_what_was_not_judged_does_not_pass(kernels):
+def test_an_unchecked_case_fails(kernels):
     with pytest.raises(AssertionError, match="unsupported: seq is too odd; use another"):
         check(kernels.refusing, **SMALL)
 
 
-def test_measure_gives_the_record(empty):
+def test_measure_returns_the_record(empty):
     record = measure("topk/partition", budget="50ms", results=empty / "kept", **SMALL)
     assert record.timing.median_s > 0
     assert record.seq == 512
@@ -95,24 +95,24 @@ def test_measure_gives_the_record(empty):
         ({"budget": "soon"}, "budget"),
     ],
 )
-def test_what_does_not_exist_is_named_with_the_nearest(kernels, words, said):
+def test_unknown_names_are_refused_with_the_nearest(kernels, words, said):
     with pytest.raises(UsageError) as caught:
         check(kernels.opened, **{"family": "mask", **PLAIN, **SMALL, **words})
     assert said in str(caught.value)
 
 
-def test_what_no_other_process_could_import_is_refused(kernels):
+def test_a_callable_that_cannot_be_imported_is_refused(kernels):
     for target in (kernels.hide(), lambda topk_indices: topk_indices):
         with pytest.raises(UsageError, match="define it at the top level of a file"):
             check(target, "mask", **PLAIN, **SMALL)
 
 
-def test_measure_takes_one_case(kernels):
-    with pytest.raises(UsageError, match="measure takes one case"):
+def test_measure_runs_a_single_case(kernels):
+    with pytest.raises(UsageError, match="measure runs a single case"):
         measure(kernels.opened, "mask", **PLAIN, **{**SMALL, "rows": [2, 4]})
 
 
-def test_a_case_has_the_familys_defaults_and_no_bench_yaml(kernels, tmp_path, monkeypatch):
+def test_a_case_has_the_familys_defaults_without_bench_yaml(kernels, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bench.yaml").write_text("suites: {broken")
     asked = find_target(tmp_path / "plugins", "mask/scatter", None)
@@ -121,7 +121,7 @@ def test_a_case_has_the_familys_defaults_and_no_bench_yaml(kernels, tmp_path, mo
     assert cases == [(4096, 2048), (8192, 2048)]
 
 
-def test_a_name_may_hold_options(tmp_path):
+def test_a_name_may_contain_options(tmp_path):
     asked = find_target(tmp_path, "topk/two_stage[buckets=64]", None)
     (suite,) = plan_cases(asked, {"keep": 3}, {"seq": 4096}).suites
     assert suite.implementations == ("topk/two_stage[buckets=64,keep=3]",)
@@ -153,11 +153,11 @@ def wrong(name="mine", seq=512, **more):
         ),
     ],
 )
-def test_what_does_not_pass(record, said):
+def test_failures_are_described(record, said):
     assert failures(record) == said
 
 
-def test_a_check_that_was_named_has_to_run():
+def test_a_named_check_must_apply():
     record = record_of("mine", 512, correctness=PASSED)
     assert failures(record, ["mask/kept_count"]) == ["check mask/kept_count does not apply to this case"]
 
@@ -172,13 +172,13 @@ def test_the_message_names_case_contract_figures_and_the_command():
         "  incorrect: 12 elements differ",
         "  contract exact, the whole result compared: mismatches 12",
         "",
-        "again: seqsweep check 'mask/mine[a=1]'",
+        "rerun: seqsweep check 'mask/mine[a=1]'",
         "records: /runs/1",
     ]
     assert describe_failures(records[1:], (), [], Path("/runs/1")) == ""
 
 
-def test_foreign_text_cannot_colour_the_message():
+def test_control_characters_are_removed_from_the_message():
     record = record_of(
         "mine", 512, status="crashed", reason="it \x1b[31mbroke\x1b[0m\nhere", crash_file="c.txt"
     )

@@ -1,4 +1,4 @@
-"""A repository of somebody else's: kernels in a package, tests of its own and of the page."""
+"""Another project's repository: kernels in a package, and tests from the documentation."""
 
 import os
 import re
@@ -65,7 +65,7 @@ def test_time(seqsweep_case):
 
 
 @pytest.mark.full
-def test_its_tests_run_as_they_are(tmp_path):
+def test_the_repositorys_tests_run(tmp_path):
     for name, text in FILES.items():
         file = tmp_path / "repository" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -87,8 +87,8 @@ def test_its_tests_run_as_they_are(tmp_path):
     )
     assert "1 failed, 5 passed" in done.stdout, done.stdout + done.stderr
     assert "E       AssertionError: 1 of 1 cases failed" in done.stdout
-    assert "again: seqsweep check 'topk/by_sorting[reverse=true]' --plugin" in done.stdout
-    assert "harness/testing" not in done.stdout.split("Captured")[0], "the test's own line is the place"
+    assert "rerun: seqsweep check 'topk/by_sorting[reverse=true]' --plugin" in done.stdout
+    assert "harness/testing" not in done.stdout.split("Captured")[0], "the error points to the test's line"
     left = {path.relative_to(tmp_path / "repository") for path in (tmp_path / "repository").rglob("*.*")}
     assert {str(path) for path in left} == set(FILES)
-    assert len(list((tmp_path / "tmp").glob("seqsweep-*/runs/*"))) == 1, "the failed one's, and no other"
+    assert len(list((tmp_path / "tmp").glob("seqsweep-*/runs/*"))) == 1, "only the failed run is stored"

@@ -1,6 +1,6 @@
-"""A run that is about to be killed: workers parked, one hanging, children outside of every group.
+"""A run to kill, with suspended workers, a hanging one, and children outside of its process groups.
 
-`python -m tests.worker.abandoned_run` prints the run's scratch folder once all that is so, and waits.
+`python -m tests.worker.abandoned_run` prints the run's scratch folder when it is ready, and waits.
 """
 
 import os

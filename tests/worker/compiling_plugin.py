@@ -1,4 +1,4 @@
-"""One that compiles at every call, and one that compiles for ever."""
+"""An implementation that compiles at every call, and one that compiles endlessly."""
 
 import ctypes
 from pathlib import Path
@@ -9,7 +9,7 @@ from impls.topk.family import TopkWorkload
 
 @implementation(framework="torch", semantics="exact")
 def compiles(w: TopkWorkload):
-    """Says what torch.compile says when it begins and ends."""
+    """Reports the start and end of a compilation like torch.compile."""
     import torch
     from torch._dynamo.callback import CallbackTrigger, callback_handler
 
@@ -23,7 +23,7 @@ def compiles(w: TopkWorkload):
 
 @implementation(framework="jax", semantics="exact")
 def never_compiles(w: TopkWorkload):
-    """Waits in native code that keeps Python's lock, as a compiler may, and leaves a file beside this one."""
+    """Waits in native code that holds the GIL, like some compilers, and writes a file next to this one."""
 
     def topk(scores):
         Path(__file__).with_name("compiles").touch()

@@ -18,7 +18,7 @@ MEMORY = {"numpy": 256 << 20, "torch": 512 << 20, "jax": 1 << 30}
 
 
 def processes_with(mark):
-    """Ids of the living processes that were started, by whomever, in an environment with this mark."""
+    """Ids of the live processes that have this mark in their environment."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -27,12 +27,12 @@ def processes_with(mark):
             if mark.encode() in (entry / "environ").read_bytes():
                 found.append(int(entry.name))
         except OSError:
-            continue  # it ended meanwhile, or is a zombie
+            continue  # has just ended, or is a zombie
     return [pid for pid in found if pid != os.getpid()]
 
 
 class Lab:
-    """A run's processes, driven as the runner drives them."""
+    """Processes of a run, controlled like the runner controls them."""
 
     def __init__(self, mark=None):
         self.mark = mark or uuid.uuid4().hex
@@ -61,7 +61,7 @@ class Lab:
 
 
 class Group:
-    """One workload in one mode: a reference, and cases that it judges."""
+    """One workload in one mode, with a reference and cases."""
 
     def __init__(self, lab, semantics, framework, implementation, module, **changes):
         self.lab, self.semantics, self.changes = lab, semantics, changes
@@ -91,7 +91,7 @@ class Group:
         return self.reference.ask("judge", 60, semantics=self.semantics, inputs=inputs, result=result)
 
     def evidence(self, worker, seconds=30.0):
-        """(what was planned, the verdict) of a case; Ended and Unsupported as they come."""
+        """(planned figures, verdict) of a case; raises Ended and Unsupported."""
         cotangent = f"cotangent-{self.semantics}" if self.backward else None
         prepared = worker.ask("prepare", 60, trace_s=1.0)
         worker.ask("check", seconds, cotangent=cotangent, result="result")
@@ -101,7 +101,7 @@ class Group:
         return prepared, verdict
 
     def fresh(self, worker, seconds=30.0):
-        """(seconds of a call on fresh inputs and of the same again, the verdict on its answer)."""
+        """(seconds of a call on new inputs and on repeated ones, verdict on its result)."""
         name = f"fresh{uuid.uuid4().hex}"
         self.reference.ask("fresh", 60, name=name, seed=7, semantics=self.semantics, write=True)
         cotangent = f"{name}-{self.semantics}" if self.backward else None
@@ -110,7 +110,7 @@ class Group:
         return turn["samples_s"], self.judge(inputs=name)
 
     def outcome(self, worker, seconds=30.0):
-        """(status, sentence): how a case ends, and what it is blamed for."""
+        """(status, reason) of a case."""
         try:
             _, verdict = self.evidence(worker, seconds)
             if not verdict["correctness"]["passed"]:
@@ -145,7 +145,7 @@ def lab():
 
 @pytest.fixture
 def own_lab():
-    """A lab that the test may ruin."""
+    """A lab that only this test uses, and may destroy."""
     made = Lab()
     yield made
     made.executor.close()
@@ -158,7 +158,7 @@ def living():
 
 @pytest.fixture
 def group_in():
-    """Makes a top-k group in a lab."""
+    """Creates a top-k group in a lab."""
     made = []
 
     def make(lab):
@@ -179,7 +179,7 @@ def topk(lab):
 
 @pytest.fixture(scope="module")
 def group_of(lab):
-    """Makes groups that end with the test module."""
+    """Creates groups that end with the test module."""
     made = []
 
     def make(*what, **changes):
@@ -193,7 +193,7 @@ def group_of(lab):
 
 @pytest.fixture(scope="session")
 def printed(pytestconfig):
-    """Runs a snippet in a fresh interpreter and gives the lines that it printed."""
+    """Runs code in a fresh interpreter, and returns the printed lines."""
 
     def run(code, *arguments, **environment):
         path = os.pathsep.join(filter(None, [str(pytestconfig.rootpath), os.environ.get("PYTHONPATH")]))

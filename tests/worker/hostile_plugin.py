@@ -1,7 +1,7 @@
-"""Implementations that misbehave, each in its own way, beside one that does not.
+"""Misbehaving implementations, and one that behaves.
 
-`OUTCOMES` says how each must end: its status and a part of the sentence. `ok` stands for a right
-answer, whatever else was done.
+`OUTCOMES` has the expected status of each and a part of its reason. `ok` means a correct result, with any
+side effects.
 """
 
 from harness import implementation
@@ -21,7 +21,7 @@ OUTCOMES = {
     "answers_nan": ("crashed", 'it replied to "sample" in an invalid form (a figure is nan)'),
     "announces_compilations": ("timeout", "no reply within"),
 }
-# Right, but they meddle with what their process shares with others or with itself.
+# Correct, but they change state that is shared in or between processes.
 MEDDLING = ("changes_group", "leaks", "leaves_a_child", "turns_the_clock", "rearranges")
 OUTCOMES |= dict.fromkeys(MEDDLING, ("ok", ""))
 
@@ -40,7 +40,7 @@ def behaves(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def hangs(w: TopkWorkload):
-    """Sleeps in C code, where no Python signal handler runs."""
+    """Sleeps in C code, which blocks Python signal handlers."""
     import ctypes
 
     return lambda scores: ctypes.CDLL(None).sleep(1_000_000)
@@ -63,7 +63,7 @@ def aborts(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def devours(w: TopkWorkload):
-    """Allocates without end."""
+    """Allocates endlessly."""
 
     def topk(scores):
         import numpy as np
@@ -77,7 +77,7 @@ def devours(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def pretends(w: TopkWorkload):
-    """Returns an array that exists as one element only."""
+    """Returns a huge array that is one repeated element."""
 
     def topk(scores):
         import numpy as np
@@ -112,7 +112,7 @@ def closes_descriptors(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def chatters(w: TopkWorkload):
-    """Prints without end."""
+    """Prints endlessly."""
 
     def topk(scores):
         while True:
@@ -123,7 +123,7 @@ def chatters(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def misplaces_itself(w: TopkWorkload):
-    """Says what only a side of a gate may say."""
+    """Raises an error that only a side of a gate may raise."""
     from harness.core.errors import SideError
 
     raise SideError("I am the other side")
@@ -139,7 +139,7 @@ def answers_nan(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def announces_compilations(w: TopkWorkload):
-    """Says without end that a compilation has ended, so that the runner never waits for a message."""
+    """Reports endlessly that a compilation has ended, so that the runner always has a message."""
     import gc
 
     from harness.worker.case_worker import CaseWorker
@@ -154,7 +154,7 @@ def announces_compilations(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def finds_no_space(w: TopkWorkload):
-    """Its process may write files of 64 bytes: a full disk, seen from there."""
+    """Limits its process to files of 64 bytes, like a full disk."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, resource.RLIM_INFINITY))
@@ -163,7 +163,7 @@ def finds_no_space(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def leaks(w: TopkWorkload):
-    """Right, but leaves a thread behind."""
+    """Correct, but leaves a thread running."""
     import threading
 
     threading.Thread(target=threading.Event().wait, name="leaky", daemon=True).start()
@@ -172,7 +172,7 @@ def leaks(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def leaves_a_child(w: TopkWorkload):
-    """Right, but starts a process that leaves its group, its session and its parent."""
+    """Correct, but starts a process that leaves its group, session and parent."""
     import subprocess
 
     subprocess.run(["sh", "-c", "setsid sleep 1000 & sleep 1000 &"], check=True)
@@ -182,7 +182,7 @@ def leaves_a_child(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def turns_the_clock(w: TopkWorkload):
-    """Right, but time stands still for whoever asks it by its usual names."""
+    """Correct, but stops Python's clock functions."""
     import time
 
     time.perf_counter = time.time = time.monotonic = lambda: 0.0
@@ -191,7 +191,7 @@ def turns_the_clock(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def rearranges(w: TopkWorkload):
-    """Right, but changes whatever a process shares with itself."""
+    """Correct, but changes state that its process shares with later calls."""
     import gc
     import os
     import signal
@@ -211,7 +211,7 @@ def rearranges(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def changes_group(w: TopkWorkload):
-    """Right, but joins another process group, where signals for its own do not reach it."""
+    """Correct, but joins another process group, which signals do not reach."""
     import os
 
     os.setpgid(0, os.getpgid(os.getppid()))

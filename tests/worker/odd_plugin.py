@@ -1,6 +1,6 @@
-"""One implementation that returns whatever its option says.
+"""An implementation with a return value that its option selects.
 
-`OUTCOMES` says how each must end: its status and a part of the sentence.
+`OUTCOMES` has the expected status of each option and a part of its reason.
 """
 
 from harness import implementation
@@ -21,7 +21,7 @@ OUTCOMES = {
 
 
 class Lazy:
-    """Would compute its values when they are judged instead of when they are timed."""
+    """Would compute its values when they are checked, not when they are timed."""
 
     def __array__(self, *_, **__):
         raise AssertionError("never asked")

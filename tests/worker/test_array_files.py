@@ -18,7 +18,7 @@ def round_trip(folder, tree, **how):
 
 @pytest.mark.parametrize("name", [*BYTES, "complex128", "uint8"])
 @pytest.mark.parametrize("shape", [(), (3,), (300, 1000), (0,), (4, 0, 2)])
-def test_every_dtype_and_shape_survives_with_its_checksum(tmp_path, name, shape):
+def test_every_dtype_and_shape_is_restored_with_its_checksum(tmp_path, name, shape):
     dtype = numpy_dtype(name) if name in BYTES else np.dtype(name)
     array = (np.random.default_rng(1).standard_normal(shape) * 9).astype(dtype)
     again = round_trip(tmp_path, array)
@@ -28,7 +28,7 @@ def test_every_dtype_and_shape_survives_with_its_checksum(tmp_path, name, shape)
         assert array_files.checksums(tree) == array_files.checksums(round_trip(tmp_path, tree))
 
 
-def test_a_checksum_knows_values_their_order_and_byte_order():
+def test_a_checksum_depends_on_values_their_order_and_byte_order():
     array = np.arange(6, dtype=np.int32).reshape(2, 3)
     assert array_files.checksums(array) == array_files.checksums(array.astype(">i4"))
     assert array_files.checksums(np.asfortranarray(array)) == array_files.checksums(array)
@@ -40,7 +40,7 @@ def test_a_checksum_knows_values_their_order_and_byte_order():
         array_files.checksums(np.array([{}]))
 
 
-def test_forms_survive_and_lists_are_tuples(tmp_path):
+def test_structure_is_restored_and_lists_become_tuples(tmp_path):
     tree = {"b": (np.ones(2), [np.zeros(1), {"z": np.arange(3), "a": np.float32(4)}]), "a": np.ones((2, 2))}
     again = round_trip(tmp_path, tree)
     assert list(again) == ["b", "a"]
@@ -57,7 +57,7 @@ def test_leaves_are_mapped_and_read_only(tmp_path):
         again[0] = 2
 
 
-def test_leaves_may_be_changed_as_they_are_read_and_some_left_unread(tmp_path):
+def test_leaves_can_be_converted_and_selected_while_reading(tmp_path):
     tree = {"x": np.ones(3), "y": np.ones(2), "z": {"w": np.ones(1)}}
     sizes = round_trip(tmp_path, tree, change=lambda leaf: leaf.size, only=("z", "x"))
     assert sizes == {"z": {"w": 1}, "x": 3}
@@ -66,7 +66,7 @@ def test_leaves_may_be_changed_as_they_are_read_and_some_left_unread(tmp_path):
 @pytest.mark.parametrize(
     "array", [np.array([None]), np.array(["a"]), np.zeros(2, "V4"), np.zeros(1, "datetime64[s]")]
 )
-def test_what_is_no_number_is_refused(tmp_path, array):
+def test_non_numeric_arrays_are_refused(tmp_path, array):
     with pytest.raises(TypeError, match="is not numeric"):
         array_files.write(tmp_path / "tree", array)
 
@@ -78,7 +78,7 @@ def test_pruning_leaves_no_empty_branch():
 
 @contextmanager
 def little_space():
-    """Files of this process hold 4 KiB at most; not while pytest reports, which may write to one."""
+    """Limit files of this process to 4 KiB during the block."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:
@@ -87,7 +87,7 @@ def little_space():
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_what_does_not_fit_says_how_much_it_is_and_leaves_nothing(tmp_path):
+def test_a_failed_write_reports_its_size_and_is_removed(tmp_path):
     with little_space(), pytest.raises(ScratchFull) as caught:
         array_files.write(tmp_path / "set0", {"scores": np.ones(256), "bias": np.ones(1000)})
     assert re.fullmatch(

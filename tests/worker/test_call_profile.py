@@ -1,4 +1,4 @@
-"""Names of kernels in a line: shorter, and different where the kernels are."""
+"""Short names of kernels, which differ for different kernels."""
 
 import pytest
 
@@ -24,5 +24,5 @@ FILL = "at::native::FillFunctor<int>, std::array<char*, 1ul>"
         ("void f<(Kind)2>(int)", "f<(Kind)2>"),
     ],
 )
-def test_namespaces_results_and_parameters_are_left_out(name, short):
+def test_kernel_names_omit_namespaces_results_and_parameters(name, short):
     assert shorten(name) == (short or name)

@@ -1,4 +1,4 @@
-"""Inputs from a file: what is read, and everything that a file may be instead."""
+"""Inputs from files, valid and invalid."""
 
 import json
 import pickle
@@ -28,7 +28,7 @@ NAMES = {"float32": "F32", "int32": "I32", "bfloat16": "BF16", "float64": "F64"}
 
 
 def safetensors(path, header=None, data=b"", **arrays):
-    """A file of these arrays, or of any header and data."""
+    """Write a file of these arrays, or of any header and data."""
     if header is None:
         header, data = {"__metadata__": {"of": "a model"}}, b""
         for name, array in arrays.items():
@@ -66,7 +66,7 @@ def test_the_leading_part_along_each_axis_is_read(tmp_path, form):
 
 
 @pytest.mark.parametrize("form", [".npz", ".safetensors"])
-def test_half_precision_of_two_kinds(tmp_path, form):
+def test_f16_and_bf16_are_read(tmp_path, form):
     values = np.arange(8).astype(ml_dtypes.bfloat16)
     (x,) = read(save(tmp_path, form, x=values), {"x": Array((8,), "bf16")}).values()
     assert np.array_equal(x, values)
@@ -86,7 +86,7 @@ def test_half_precision_of_two_kinds(tmp_path, form):
     ],
     ids=["nan", "short", "flat", "dtype", "stranger", "misspelt", "empty"],
 )
-def test_what_does_not_fit_names_file_tensor_and_remedy(tmp_path, form, arrays, said):
+def test_errors_name_file_tensor_and_remedy(tmp_path, form, arrays, said):
     path = save(tmp_path, form, **arrays)
     with pytest.raises(Unsupported, match=f"{path}: {said}"):
         read(path)
@@ -106,7 +106,7 @@ TERA = 10**12
     ],
     ids=str,
 )
-def test_a_header_is_believed_in_nothing(tmp_path, header, said):
+def test_every_field_of_a_header_is_validated(tmp_path, header, said):
     path = safetensors(tmp_path / "caught.safetensors", header, bytes(96))
     with pytest.raises(Unsupported, match=f"{path}.*{said}"):
         read(path)
@@ -127,7 +127,7 @@ class Bomb:
         return (pytest.fail, ("unpickled",))
 
 
-def test_a_file_that_has_changed_since_it_was_named_is_refused(tmp_path):
+def test_a_changed_file_is_refused(tmp_path):
     path = save(tmp_path, ".npz", x=X)
     identity = identify_captured(str(path))
     identify_captured.cache_clear()
@@ -156,7 +156,7 @@ def rng():
     return np.random.default_rng(3)
 
 
-def test_what_a_file_lacks_is_drawn_by_the_default(tmp_path):
+def test_missing_inputs_are_drawn_with_the_default(tmp_path):
     path = save(tmp_path, ".npz", x=X[0, 0])
     drawn = draw_inputs(PLAIN, Plain(seq=4), rng())
     mixed = draw_inputs(PLAIN, Plain(seq=4, of=identify_captured(str(path))), rng())

@@ -7,7 +7,7 @@ from harness.worker.case_checks import run_checks
 
 
 def result_of(judge):
-    """What becomes of one check with this judge, on a case that nobody calls."""
+    """The result of one check with this judge, on a case that is not called."""
     built = SimpleNamespace(
         implementation=SimpleNamespace(fails=lambda w, options: {}), family=SimpleNamespace(name="points")
     )
@@ -28,7 +28,7 @@ def test_a_judgement_is_the_result():
         (lambda trial: 1 // 0, "ZeroDivisionError"),
     ],
 )
-def test_a_check_without_a_judgement_has_failed_and_ends_no_case(judge, says):
+def test_a_check_without_a_judgement_fails_without_ending_the_case(judge, says):
     passed, figures, reason = result_of(judge)
     assert (passed, figures) == (False, {})
     assert reason.startswith(says)

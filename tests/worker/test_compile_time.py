@@ -1,4 +1,4 @@
-"""A compiler's time is not charged to the limit of calls, and has a limit of its own."""
+"""Compile time does not count toward the timeout of calls, and has its own limit."""
 
 import shutil
 import time
@@ -18,7 +18,7 @@ receive = protocol.receive
 
 @pytest.fixture
 def long_compilation(monkeypatch):
-    """A clock that moves by four limits of a call while a worker compiles: no load of the machine counts."""
+    """A fake clock that advances by four call timeouts while a worker compiles."""
     clock = SimpleNamespace(now=0.0)
 
     def receive_later(end):
@@ -35,7 +35,7 @@ def long_compilation(monkeypatch):
 
 @pytest.fixture
 def compiling_for_ever(topk, tmp_path, monkeypatch):
-    """A worker in jax whose compiler never ends; the clock moves, by 100 s, once it compiles."""
+    """A jax worker with an endless compilation, during which a fake clock advances by 100 s."""
     plugin = Path(shutil.copy(PLUGIN, tmp_path))
 
     def now():
@@ -59,14 +59,14 @@ def test_compiling_may_take_longer_than_a_call(topk):
 
 @pytest.mark.torch
 @pytest.mark.usefixtures("long_compilation")
-def test_compiling_has_a_limit_of_its_own(topk, monkeypatch):
+def test_compiling_has_its_own_limit(topk, monkeypatch):
     monkeypatch.setattr(worker_process, "COMPILE_TURNS", 1)
     with pytest.raises(worker_process.Ended, match="within 1 s, not counting 1 s of compiling"):
         first_call(topk)
 
 
 @pytest.mark.jax
-def test_a_compiler_that_keeps_pythons_lock_is_ended_with_its_case_alone(topk, compiling_for_ever):
+def test_a_compiler_that_holds_the_gil_ends_only_its_case(topk, compiling_for_ever):
     with pytest.raises(worker_process.Ended, match=r"not compiled within 60 s; raise --timeout$") as ended:
         compiling_for_ever.ask("prepare", 60, trace_s=1.0)
     assert (ended.value.status, ended.value.alive) == ("timeout", False)

@@ -1,4 +1,4 @@
-"""Nothing of a run outlives it, and what is parked stands still."""
+"""Processes end with their run, and suspended processes do not run."""
 
 import os
 import shutil
@@ -21,17 +21,17 @@ HOSTILE = HERE / "hostile_plugin.py"
 
 
 def eventually(holds):
-    """Whether a condition comes to hold, within more time than the busiest machine takes."""
+    """Whether a condition becomes true, with a generous timeout for a busy machine."""
     end = time.monotonic() + PATIENCE_S
     while not holds():
         if time.monotonic() > end:
             return False
-        time.sleep(0.005)  # the core may be the one that it waits for
+        time.sleep(0.005)  # it may wait for this core
     return True
 
 
 def states(pid):
-    """State letters of a process's threads; none when it is gone."""
+    """State letters of a process's threads; empty after it has ended."""
     try:
         stats = [(task / "stat").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
@@ -41,7 +41,7 @@ def states(pid):
 
 @contextmanager
 def killed_at_last(command, environment):
-    """A program that is killed, as by the kernel, when the block ends."""
+    """A program that is killed with SIGKILL at the end of the block."""
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as run:
         try:
             yield run
@@ -50,7 +50,7 @@ def killed_at_last(command, environment):
             run.wait()
 
 
-def test_a_parked_worker_stands_still_with_all_its_threads(topk):
+def test_a_suspended_worker_stops_all_its_threads(topk):
     worker = topk.spawn("numpy", "topk/leaks", HOSTILE)
     worker.ask("prepare", 60, trace_s=1.0)
     assert eventually(lambda: states(worker.pid) == {"T"})
@@ -61,7 +61,7 @@ def test_a_parked_worker_stands_still_with_all_its_threads(topk):
     assert eventually(lambda: not states(worker.pid))
 
 
-def test_a_worker_that_ends_takes_its_children_along(own_lab, group_in):
+def test_a_workers_children_end_with_it(own_lab, group_in):
     group = group_in(own_lab)
     before = set(own_lab.living())
     worker = group.spawn("numpy", "topk/leaves_a_child", HOSTILE)
@@ -88,23 +88,21 @@ def test_nothing_lives_after_close(own_lab, group_in):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_server_that_is_killed_takes_its_workers_along(own_lab, group_in, number):
+def test_workers_end_when_their_server_is_killed(own_lab, group_in, number):
     group = group_in(own_lab)
     worker = group.spawn("numpy", "topk/behaves", HOSTILE)
     worker.ask("prepare", 60, trace_s=1.0)
     (server,) = own_lab.executor.servers.values()
     os.kill(server.process.pid, number)
     assert eventually(lambda: not own_lab.living())
-    assert group.folder.exists(), "others may still read what lies there"
+    assert group.folder.exists(), "other processes may still read it"
     with pytest.raises(Ended) as end:
         worker.ask("check", 60, cotangent=None, result="result")
     assert end.value.status == "crashed"
 
 
 @pytest.mark.parametrize(("kills", "status"), [(0, "crashed"), (1, "oom")])
-def test_a_stopped_worker_was_killed_by_the_kernel_or_by_another(
-    own_lab, group_in, monkeypatch, kills, status
-):
+def test_the_cause_of_a_killed_worker_is_reported(own_lab, group_in, monkeypatch, kills, status):
     counted = [7]
     monkeypatch.setattr(worker_process, "oom_kills", lambda: counted[0])
     group = group_in(own_lab)
@@ -114,7 +112,7 @@ def test_a_stopped_worker_was_killed_by_the_kernel_or_by_another(
     counted[0] += kills
     os.kill(worker.pid, signal.SIGKILL)
     assert eventually(lambda: worker.server.drain() or worker.fork.exit_code == -signal.SIGKILL)
-    other.ask("check", 60, cotangent=None, result="other")  # a turn between: it ends as it would without
+    other.ask("check", 60, cotangent=None, result="other")  # a request in between does not change the end
     with pytest.raises(Ended) as end:
         worker.ask("check", 60, cotangent=None, result="result")
     assert end.value.status == status
@@ -134,7 +132,7 @@ def test_nothing_lives_after_the_run_is_killed(living, tmp_path):
 
 
 class TestServer:
-    """The fork server alone, spoken to directly."""
+    """The fork server without a runner."""
 
     @pytest.fixture
     def server(self, tmp_path):
@@ -160,7 +158,7 @@ class TestServer:
             process.kill()
             process.wait()
 
-    def test_it_says_that_it_is_ready_and_ends_with_the_other_end(self, server):
+    def test_it_reports_ready_and_ends_with_the_runner(self, server):
         mine, process, scratch = server("numpy")
         assert protocol.receive(mine)[0] == {"ready": process.pid}
         mine.close()
@@ -170,7 +168,7 @@ class TestServer:
     @pytest.mark.parametrize(
         "error", [ImportError("no jax here"), OSError("libjax.so: wrong ELF class")], ids=repr
     )
-    def test_a_missing_framework_is_said_and_the_server_stays(self, server, tmp_path, error):
+    def test_a_missing_framework_is_reported_without_ending_the_server(self, server, tmp_path, error):
         (tmp_path / "jax.py").write_text(f"raise {error!r}\n")
         mine, process, _ = server("jax", PYTHONPATH=f"{tmp_path}:{HERE.parents[1]}")
         assert str(error) in protocol.receive(mine)[0]["missing"]
@@ -179,7 +177,7 @@ class TestServer:
         process.wait(PATIENCE_S)
 
     @pytest.mark.parametrize("moment", ["at its start", "while it imports"])
-    def test_one_that_is_not_ready_dies_with_the_run(self, living, tmp_path, moment):
+    def test_a_server_that_is_not_ready_ends_with_the_run(self, living, tmp_path, moment):
         reached = tmp_path / "reached"
         (tmp_path / "jax.py").write_text(
             f"import threading\nopen({str(reached)!r}, 'w').close()\nthreading.Event().wait()\n"
@@ -199,4 +197,4 @@ threading.Event().wait()
             assert eventually(lambda: len(living(mark)) == 2)
             assert moment == "at its start" or eventually(reached.exists)
         assert eventually(lambda: not living(mark))
-        shutil.rmtree(folder, ignore_errors=True)  # maybe nobody was there yet who would remove it
+        shutil.rmtree(folder, ignore_errors=True)  # the process that removes it may not have started

@@ -28,11 +28,11 @@ def facts(lines):
     return json.loads(lines[0])
 
 
-def test_no_framework_is_loaded_for_its_version(lines):
+def test_versions_are_read_without_importing_frameworks(lines):
     assert lines[1] == "[]"
 
 
-def test_a_fingerprint_holds_what_must_be_equal(facts):
+def test_a_fingerprint_contains_the_facts_that_must_be_equal(facts):
     fingerprint = facts["fingerprint"]
     assert (fingerprint["device"], fingerprint["threads"]) == ("cpu", 2)
     assert fingerprint["cores"] == len(psutil.Process().cpu_affinity())
@@ -50,7 +50,7 @@ def test_flags_that_change_programs_are_part_of_it(monkeypatch):
     assert "OMP_NUM_THREADS" not in flags
 
 
-def test_caches_stand_in_bytes_with_the_cores_that_share_them(tmp_path):
+def test_caches_have_bytes_and_the_number_of_sharing_cores(tmp_path):
     core = min(psutil.Process().cpu_affinity())
     files = [("1", "Data", "48K", f"{core}"), ("1", "Instruction", "32K", f"{core}")]
     files += [("2", "Unified", "2048K", f"{core},{core + 64}"), ("3", "Unified", "96M", "0-15,64-79")]
@@ -69,7 +69,7 @@ def test_caches_stand_in_bytes_with_the_cores_that_share_them(tmp_path):
     }
 
 
-def test_a_gpus_cache_is_torchs_figure_or_the_reason_why_there_is_none(monkeypatch):
+def test_a_gpus_cache_is_torchs_figure_or_a_reason(monkeypatch):
     def torch_with(properties):
         return SimpleNamespace(cuda=SimpleNamespace(get_device_properties=properties))
 
@@ -91,7 +91,7 @@ H100 = {
 
 @pytest.fixture
 def smi(monkeypatch, tmp_path):
-    """A machine whose nvidia-smi knows one GPU, by its index and its UUID."""
+    """A fake nvidia-smi that knows one GPU, by index and UUID."""
     for name in ("0", "GPU-1a2b3c4d-0000"):
         (tmp_path / name).write_text(", ".join(H100.values()))
     program = tmp_path / "nvidia-smi"
@@ -110,17 +110,17 @@ def smi(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("visible", [None, "0", "0,1", "GPU-1a2b3c4d-0000"])
-def test_a_gpu_is_described_as_nvidia_smi_does(smi, visible):
+def test_a_gpu_is_described_by_nvidia_smi(smi, visible):
     assert smi(visible) == H100
 
 
 @pytest.mark.parametrize("visible", ["2", "GPU-1a2b", "MIG-77777777-0000"])
-def test_what_nvidia_smi_does_not_describe_is_named(smi, visible):
+def test_a_gpu_unknown_to_nvidia_smi_is_reported(smi, visible):
     assert f"--id={visible}" in smi(visible)["unavailable"]
 
 
 @pytest.mark.parametrize("hidden", ["", "-1", "NoDevFiles", ",0"])
-def test_a_gpu_that_cuda_does_not_see_is_none(smi, hidden):
+def test_a_hidden_gpu_is_unavailable(smi, hidden):
     assert smi(hidden) == {"unavailable": "CUDA_VISIBLE_DEVICES hides every GPU"}
 
 
@@ -128,7 +128,7 @@ def jax_with(devices):
     return SimpleNamespace(config=SimpleNamespace(update=lambda *_: None), devices=devices)
 
 
-def test_a_tpu_is_part_of_it_by_its_kind(monkeypatch):
+def test_a_fingerprint_contains_the_tpus_kind(monkeypatch):
     kinds = []
     for kind in ("TPU v5 lite", "TPU v6 lite"):
         monkeypatch.setitem(
@@ -140,7 +140,7 @@ def test_a_tpu_is_part_of_it_by_its_kind(monkeypatch):
     assert "tpu" not in fingerprint_module.fingerprint("cpu", 1)
 
 
-def test_tritons_version_is_a_gpus_fact_alone(monkeypatch):
+def test_tritons_version_is_recorded_only_for_gpus(monkeypatch):
     monkeypatch.setattr(fingerprint_module, "version_of", lambda name: "1")
     monkeypatch.setattr(fingerprint_module, "gpu_cache", dict)
     assert fingerprint_module.fingerprint("cuda", 1)["versions"]["triton"] == "1"
@@ -149,7 +149,7 @@ def test_tritons_version_is_a_gpus_fact_alone(monkeypatch):
         assert "triton" not in fingerprint_module.fingerprint(device, 1)["versions"]
 
 
-def test_no_gpu_is_a_reason(monkeypatch, tmp_path):
+def test_a_missing_gpu_has_a_reason(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert "nvidia-smi" in fingerprint_module.gpu()["unavailable"]

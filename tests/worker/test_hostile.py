@@ -1,4 +1,4 @@
-"""Every way to misbehave ends in a typed status with one sentence, and touches nobody else."""
+"""Every misbehaviour results in a status with a one-sentence reason, and does not affect other cases."""
 
 from pathlib import Path
 
@@ -15,14 +15,14 @@ SHORT = dict.fromkeys(("hangs", "stops_itself", "announces_compilations"), 0.5)
 
 @pytest.fixture(autouse=True)
 def no_shared_memory(topk):
-    """Nothing that a plugin leaves there stays."""
+    """A scratch folder, which is removed after the tests."""
     yield
     for path in Path("/dev/shm").glob(f"seqsweep-{topk.lab.mark}-*"):
         path.unlink(missing_ok=True)
 
 
 def outcomes(path):
-    """(plugin, name, framework, status, part of the sentence) of each that a plugin declares."""
+    """(plugin, name, framework, status, part of the reason) of each outcome that a plugin declares."""
     module = load(str(path))
     found = []
     for name, (status, says) in module.OUTCOMES.items():
@@ -35,7 +35,7 @@ def outcomes(path):
 @pytest.mark.parametrize(
     ("plugin", "name", "framework", "status", "says"), [*outcomes(HOSTILE), *outcomes(ODD)]
 )
-def test_misbehaviour_ends_as_its_plugin_says(topk, plugin, name, framework, status, says):
+def test_misbehaviour_has_the_expected_status(topk, plugin, name, framework, status, says):
     own, options = ("returns", {"options": {"what": name}}) if plugin is ODD else (name, {})
     worker = topk.spawn(framework, f"topk/{own}", plugin, **options)
     ended, sentence = topk.outcome(worker, SHORT.get(name, 30.0))
@@ -43,14 +43,14 @@ def test_misbehaviour_ends_as_its_plugin_says(topk, plugin, name, framework, sta
     assert "\n" not in sentence
 
 
-def test_one_that_prints_without_end_fills_no_disk(topk):
+def test_endless_output_is_truncated(topk):
     ended, _ = topk.outcome(topk.spawn("numpy", "topk/chatters", HOSTILE), 1.0)
     assert ended == "timeout"
     folder = topk.lab.executor.folder
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 64 << 20
 
 
-def test_results_are_removed_once_they_are_judged(topk):
+def test_results_are_removed_after_the_check(topk):
     before = set(topk.folder.iterdir())
     assert {"set0", "set1"} <= {path.name for path in before}
     worker = topk.spawn("numpy", "topk/behaves", HOSTILE)
@@ -62,16 +62,16 @@ def test_results_are_removed_once_they_are_judged(topk):
     assert set(topk.folder.iterdir()) == before
 
 
-def test_no_half_written_result_stays(topk):
+def test_partly_written_results_are_removed(topk):
     before = set(topk.folder.iterdir())
     topk.outcome(topk.spawn("numpy", "topk/returns", ODD, options={"what": "objects"}))
     assert set(topk.folder.iterdir()) == before
 
 
 @pytest.mark.torch
-def test_neighbours_do_not_notice(topk):
+def test_other_cases_are_not_affected(topk):
     def evidence():
-        """Static figures but for their times, cost and verdict of two that behave."""
+        """Static figures without times, cost and verdict of two implementations that behave."""
         found = []
         for framework, name, module in (
             ("numpy", "topk/behaves", HOSTILE),
@@ -98,7 +98,7 @@ def test_neighbours_do_not_notice(topk):
     assert alone == beside == evidence()
 
 
-def test_a_result_that_finds_no_space_is_the_machines_fault(topk):
+def test_a_full_disk_is_a_machine_error(topk):
     before = set(topk.folder.iterdir())
     with pytest.raises(MachineError) as caught:
         topk.outcome(topk.spawn("numpy", "topk/finds_no_space", HOSTILE))
@@ -116,7 +116,7 @@ def crash_of(topk, name):
     return end.value
 
 
-def test_an_exception_leaves_its_traceback_and_the_output_before_it(topk):
+def test_an_exceptions_traceback_and_output_are_stored(topk):
     raised, printed = crash_of(topk, "raises_aloud").output.split("Printed:")
     assert raised.startswith("Raised:\n\nTraceback")
     assert "KeyError: 'the cause'" in raised
@@ -125,7 +125,7 @@ def test_an_exception_leaves_its_traceback_and_the_output_before_it(topk):
     assert printed.startswith("\n\nabout to raise (")
 
 
-def test_a_process_that_dies_leaves_what_it_printed(topk):
+def test_output_of_a_dead_process_is_stored(topk):
     crash = crash_of(topk, "leaves_aloud")
     assert "exit code 3" in crash.reason
     assert crash.output == "Printed:\n\nabout to leave\n"

@@ -20,7 +20,7 @@ from harness.worker.reference_worker import require_described
 
 
 @pytest.mark.parametrize("answer", [None, "the largest", [None, 1.0], np.array([None])])
-def test_a_reference_that_gives_no_numbers_is_at_fault_itself(answer):
+def test_a_reference_without_numeric_results_is_reported(answer):
     meaning = Semantics("odd", lambda w, rows: lambda x: answer, exact())
     reference = Reference(meaning, None, None, {"x": np.ones(3, np.float32)})
     with pytest.raises(TypeError, match="is not numeric; return numeric arrays"):
@@ -29,7 +29,7 @@ def test_a_reference_that_gives_no_numbers_is_at_fault_itself(answer):
 
 @pytest.mark.torch
 class TestOnADevice:
-    """A device without memory, for which the cpu stands: what is put there fails until it is left."""
+    """A cpu framework that imitates a device without memory: evaluation fails until it moves to the host."""
 
     @pytest.fixture
     def framework(self):
@@ -50,9 +50,7 @@ class TestOnADevice:
 
         return Crowded()
 
-    def test_a_reference_that_fails_there_is_evaluated_on_the_cpu_and_the_log_says_why(
-        self, framework, capfd
-    ):
+    def test_a_reference_that_fails_on_the_device_is_evaluated_on_the_cpu(self, framework, capfd):
         meaning = Semantics(
             "double", lambda w, rows: lambda x: 2 * x, exact(), framework="torch", gradient=exact()
         )
@@ -63,7 +61,7 @@ class TestOnADevice:
         assert "evaluated on the cpu" in said.out
         assert "CUDA out of memory" in said.err
 
-    def test_a_reference_that_fails_on_the_cpu_too_has_that_error(self, framework):
+    def test_a_reference_that_also_fails_on_the_cpu_raises_that_error(self, framework):
         def answer(x):
             raise ArithmeticError("the reference itself")
 
@@ -71,8 +69,8 @@ class TestOnADevice:
         with pytest.raises(ArithmeticError, match="itself"):
             Reference(meaning, framework, None, {"x": np.ones(3, np.float32)}).result(None)
 
-    def test_the_host_compares_no_more_rows_than_it_can_quickly(self, monkeypatch, tmp_path):
-        """The cpu stands for a device, on which a reference of any length takes no time."""
+    def test_rows_are_limited_to_those_that_the_host_compares_quickly(self, monkeypatch, tmp_path):
+        """The cpu imitates a device on which references take no time."""
         from harness.worker.frameworks.torch.framework import Torch
 
         start = Torch.start
@@ -115,7 +113,7 @@ def test_the_choice_is_seeded():
 
 
 def decide(count, fixed, per_row, passes=1):
-    """The decision for a reference that takes `fixed` seconds and `per_row` for each row; rows asked for."""
+    """(chosen rows, evaluated rows) for a reference that takes `fixed` seconds and `per_row` per row."""
     asked = []
 
     def seconds(rows):
@@ -129,18 +127,18 @@ def decide(count, fixed, per_row, passes=1):
 @pytest.mark.parametrize(
     ("count", "fixed", "per_row", "passes", "judged"),
     [
-        (1000, 0.0, 0.9e-3, 1, None),  # what takes a second is judged whole
+        (1000, 0.0, 0.9e-3, 1, None),  # up to a second: all rows
         (1000, 0.0, 1.1e-3, 1, 256),
         (1000, 0.5, 0.4e-3, 1, None),
         (1000, 0.0, 0.5e-3, 1, None),
-        (1000, 0.0, 0.5e-3, 4, 128),  # a backward counts its passes
+        (1000, 0.0, 0.5e-3, 4, 128),  # a backward has several passes
         (100_000, 0.0, 0.45e-3, 1, 1024),  # a power of two
         (100_000, 0.0, 0.25e-3, 1, 1024),
-        (100_000, 100.0, 1e-3, 1, 64),  # and never small
+        (100_000, 100.0, 1e-3, 1, 64),  # at least the minimum
         (100_000, 0.0, 10.0, 1, 64),
     ],
 )
-def test_so_many_rows_are_judged_as_a_second_allows(count, fixed, per_row, passes, judged):
+def test_the_number_of_checked_rows_fits_the_budget(count, fixed, per_row, passes, judged):
     rows, _ = decide(count, fixed, per_row, passes)
     assert (None if rows is None else len(rows)) == judged
 
@@ -151,7 +149,7 @@ def test_the_first_evaluation_does_not_count():
     assert (fixed_s, row_s) == pytest.approx((0.0, 0.07 / 56))
 
 
-def test_inputs_drawn_while_others_wait_are_judged_on_fewer_rows():
+def test_fewer_rows_are_checked_during_timing():
     cost = RowCost(0.0, 1e-3)
     assert rows_to_check(1000, 64, cost, 1, BUDGET_BEFORE_TIMING, seed) is None
     assert len(rows_to_check(1000, 64, cost, 1, BUDGET_DURING_TIMING, seed)) == 64
@@ -184,7 +182,7 @@ def drawn(**changed):
         (drawn(y=np.ones(3)), "y is f64[3] in inputs(), missing in shapes()"),
     ],
 )
-def test_the_first_difference_is_named_in_both_forms(inputs, says):
+def test_the_first_difference_is_reported_in_both_forms(inputs, says):
     require_described("points", drawn(), SHAPES)
     with pytest.raises(ValueError, match="the inputs of family points differ from its") as caught:
         require_described("points", inputs, SHAPES)

@@ -1,4 +1,4 @@
-"""Limits are the process's own, so each is tried in a process of its own."""
+"""Limits apply to a process, so each is tested in a separate process."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from harness.worker import resource_limits
 MIB = 1 << 20
 
 
-def test_memory_is_capped_at_what_is_mapped_now_and_the_limit(printed):
+def test_memory_is_capped_at_mapped_bytes_plus_the_limit(printed):
     lines = printed("""
 from harness.worker import resource_limits
 resource_limits.cap_memory(64 << 20)
@@ -27,7 +27,7 @@ except MemoryError:
     assert lines == ["refused", "lifted", "refused again"]
 
 
-def test_the_rise_is_that_above_what_was_resident(printed):
+def test_peak_growth_starts_at_the_resident_size(printed):
     lines = printed("""
 from harness.worker import resource_limits
 before = bytearray(200 << 20)
@@ -39,11 +39,11 @@ print(rise() >> 20)
 again = resource_limits.track_peak()
 print(again() >> 20)
 """)
-    assert 95 <= int(lines[0]) <= 110, "neither what was there before, nor only what is there now"
-    assert int(lines[1]) <= 5, "an earlier peak is forgotten"
+    assert 95 <= int(lines[0]) <= 110, "peak growth, not the earlier or the current size"
+    assert int(lines[1]) <= 5, "an earlier peak does not count"
 
 
-def test_a_process_volunteers_and_keeps_to_its_cores(printed):
+def test_a_process_prefers_its_oom_kill_and_is_pinned(printed):
     lines = printed("""
 import os
 from pathlib import Path
@@ -68,7 +68,7 @@ print(len(os.sched_getaffinity(0)))
         (9, {"first": 2}, [5, 7, 2, 3]),
     ],
 )
-def test_cores_are_counted_in_a_circle_from_the_first_or_the_last(monkeypatch, threads, asked, cores):
+def test_cores_wrap_around_from_the_first_or_the_last(monkeypatch, threads, asked, cores):
     bound = []
     monkeypatch.setattr(resource_limits.os, "sched_getaffinity", lambda _: {7, 2, 5, 3})
     monkeypatch.setattr(resource_limits.os, "sched_setaffinity", lambda _, chosen: bound.extend(chosen))

@@ -1,4 +1,4 @@
-"""One process that holds several cases: each has its turns as if it were alone."""
+"""A process with several cases, which alternate without affecting each other."""
 
 import os
 
@@ -62,7 +62,7 @@ X = np.arange(8, dtype=np.float32)
 
 @pytest.fixture
 def folder(tmp_path):
-    """A group's arrays, as a reference would leave them, and the plugin."""
+    """The arrays that a reference worker writes for a group, and the plugin."""
     (tmp_path / "points.py").write_text(PLUGIN)
     for index in range(3):
         array_files.write(tmp_path / f"set{index}", {"x": X + index})
@@ -87,7 +87,7 @@ def job_of(folder, name="twice", framework="numpy", mode="fwd", **more):
 
 
 class Held:
-    """A side's process with the cases that it holds, by name."""
+    """A side's process with its cases, by name."""
 
     def __init__(self, lab, folder, framework="numpy", **more):
         self.folder = folder
@@ -101,7 +101,7 @@ class Held:
         return self.process.ask("turn", 60, case=key, asks=verb, **arguments)
 
     def result(self, key, verb="check", cotangent=None):
-        """What it hands over: of its first call, or of a judged one on the second set's values."""
+        """The output of its first call, or of a checked call on the second set's values."""
         if verb == "check":
             self.turn(key, verb, cotangent=cotangent, result="result")
         else:
@@ -123,7 +123,7 @@ def held(lab, folder):
         one.process.close()
 
 
-def test_two_cases_take_turns_in_one_process(held):
+def test_two_cases_alternate_in_one_process(held):
     arm = held()
     for key, name in (("1", "twice"), ("2", "thrice")):
         assert arm.hold(key, name)["input_bytes"] == X.nbytes
@@ -139,7 +139,7 @@ def test_two_cases_take_turns_in_one_process(held):
         np.testing.assert_array_equal(arm.result(key, "sample"), factor * (X + 1))
 
 
-def test_a_case_that_is_dropped_leaves_the_others(held):
+def test_dropping_a_case_does_not_affect_others(held):
     arm = held()
     for key in "12":
         arm.hold(key)
@@ -150,7 +150,7 @@ def test_a_case_that_is_dropped_leaves_the_others(held):
     np.testing.assert_array_equal(arm.result("2"), 2 * X)
 
 
-def test_code_from_elsewhere_is_an_error_of_the_side(held, folder, tmp_path_factory):
+def test_a_module_from_another_folder_is_a_side_error(held, folder, tmp_path_factory):
     arm = held()
     elsewhere = str(tmp_path_factory.mktemp("elsewhere"))
     with pytest.raises(SideError, match=r"was imported from .*points\.py, not from .*elsewhere"):
@@ -160,7 +160,7 @@ def test_code_from_elsewhere_is_an_error_of_the_side(held, folder, tmp_path_fact
 
 
 @pytest.mark.parametrize(("side", "which"), [("candidate", min), ("base", max)])
-def test_it_compiles_on_its_own_core_and_is_released_to_all(held, side, which):
+def test_it_compiles_on_one_core_and_is_then_unpinned(held, side, which):
     arm, cores = held(side=side), os.sched_getaffinity(0)
     arm.hold("1")
     assert os.sched_getaffinity(arm.process.pid) == {which(cores)}
@@ -169,7 +169,7 @@ def test_it_compiles_on_its_own_core_and_is_released_to_all(held, side, which):
 
 
 @pytest.mark.torch
-def test_gradients_are_recorded_for_the_cases_that_have_a_backward_only(held):
+def test_gradients_are_recorded_only_for_cases_with_a_backward(held):
     arm = held("torch")
     arm.hold("f", "graded", "torch", "fwd")
     arm.hold("b", "graded", "torch", "fwd_bwd")

@@ -1,4 +1,4 @@
-"""A call whose clock moves only when told: every stage has exactly the time that passed in it."""
+"""A call with a manual clock, so the time of every stage is exact."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def recorded(work):
     return recorder.parts(lambda start, end: end - start), dict(recorder.entered)
 
 
-def test_stages_in_a_loop_add_up_and_what_none_holds_stands_apart():
+def test_stages_in_a_loop_add_up_and_other_time_is_separate():
     def work(spend):
         spend(1)
         for _ in range(3):
@@ -60,4 +60,4 @@ def test_an_error_closes_its_stages():
         recorder.run(fails)
     assert recorder.current == ""
     with stage("c"):
-        assert recorder.current == "", "and records nothing any more"
+        assert recorder.current == "", "recording has ended"

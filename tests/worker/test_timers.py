@@ -6,7 +6,7 @@ import pytest
 from harness.worker import timers
 
 
-def test_a_reading_is_so_many_synchronised_calls():
+def test_a_sample_covers_inner_synchronised_calls():
     done = []
     read = timers.wall(lambda result: done.append(("sync", result)))
 
@@ -18,7 +18,7 @@ def test_a_reading_is_so_many_synchronised_calls():
     assert done == ["call", ("sync", 1), "call", ("sync", 3), "call", ("sync", 5)]
 
 
-def test_signals_wait_for_what_keeps_a_result_and_for_nothing_after():
+def test_signals_are_blocked_only_while_a_result_is_stored():
     def blocked():
         return signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
@@ -32,7 +32,7 @@ def test_signals_wait_for_what_keeps_a_result_and_for_nothing_after():
     assert blocked() == before
 
 
-def test_each_call_has_its_reading_and_only_the_firsts_results_are_kept():
+def test_each_call_has_a_sample_and_only_results_of_the_first_are_stored():
     kept, done = [], []
     read = timers.wall(lambda _: None)
     calls = [lambda name=name: done.append(name) or name for name in "ab"]
@@ -40,14 +40,14 @@ def test_each_call_has_its_reading_and_only_the_firsts_results_are_kept():
     assert ("".join(done), kept) == ("aabbaa", ["a", "a"])
 
 
-def test_a_device_that_reads_more_than_passed_on_the_host_is_refused():
+def test_device_time_above_host_time_is_refused():
     timers.refuse_above_host(2e-3, 2e-3)
     with pytest.raises(RuntimeError, match=r"reports 3\.00 ms for calls that took 2\.00 ms on the host"):
         timers.refuse_above_host(3e-3, 2e-3)
 
 
 class Machine:
-    """A call of so many seconds on a machine that is `busy` times as slow in between."""
+    """A call of `call_s` seconds on a machine that is `busy` times as slow in between."""
 
     def __init__(self, call_s, busy=1.0):
         self.now, self.calls, self.call_s, self.busy = 0.0, 0, call_s, busy
@@ -63,20 +63,20 @@ class Machine:
 
 @pytest.mark.parametrize("busy", [1, 2, 4])
 @pytest.mark.parametrize("call_s", [1e-4, 9e-4])
-def test_a_short_call_is_repeated_often_enough_for_a_ring_of_buffers_however_busy_the_machine(call_s, busy):
+def test_a_short_call_is_repeated_often_enough_for_rotating_buffers(call_s, busy):
     machine = Machine(call_s, busy)
     timers.repeat_short_call(machine, machine.call_s, machine.clock)
     assert machine.calls >= 20
 
 
 @pytest.mark.parametrize(("call_s", "calls"), [(0.3, 0), (0.1, 3), (0.02, 13), (1e-5, 2500)])
-def test_a_call_is_repeated_for_a_fixed_time_and_a_long_one_a_few_times_or_never(call_s, calls):
+def test_calls_are_repeated_for_a_fixed_time(call_s, calls):
     machine = Machine(call_s)
     assert timers.repeat_short_call(machine, call_s, machine.clock) == call_s
     assert machine.calls == pytest.approx(calls, abs=1)
 
 
-def test_the_least_of_a_calls_times_counts():
+def test_the_minimum_time_counts():
     seconds, clock = iter([0.1, 0.06, 0.1, 0.1, 0.1]), itertools.count()
     assert timers.repeat_short_call(lambda: next(seconds), 0.2, lambda: float(next(clock))) == 0.06
     assert next(seconds, None) is None
@@ -87,7 +87,7 @@ def thread(folder, number, text):
     (folder / str(number) / "schedstat").write_text(text)
 
 
-def test_the_share_is_of_all_threads_together(tmp_path, monkeypatch):
+def test_the_share_is_the_sum_over_threads(tmp_path, monkeypatch):
     now = iter((100.0, 102.0))
     monkeypatch.setattr(timers, "TASKS", tmp_path)
     monkeypatch.setattr(timers, "perf_counter", lambda: next(now))
@@ -99,7 +99,7 @@ def test_the_share_is_of_all_threads_together(tmp_path, monkeypatch):
     assert queue.share() == 1.5
 
 
-def test_a_thread_that_ends_takes_nothing_back(tmp_path, monkeypatch):
+def test_an_ended_thread_does_not_make_the_share_negative(tmp_path, monkeypatch):
     monkeypatch.setattr(timers, "TASKS", tmp_path)
     thread(tmp_path, 1, "7 10 3")
     thread(tmp_path, 2, "7 5000000000 3")
@@ -108,7 +108,7 @@ def test_a_thread_that_ends_takes_nothing_back(tmp_path, monkeypatch):
     assert queue.share() == 0
 
 
-def test_it_is_unknown_where_the_kernel_does_not_count(tmp_path, monkeypatch):
+def test_the_share_is_unknown_if_the_kernel_does_not_count(tmp_path, monkeypatch):
     monkeypatch.setattr(timers, "TASKS", tmp_path / "none")
     assert timers.RunQueue().share() is None
     monkeypatch.setattr(timers, "TASKS", tmp_path)

@@ -1,4 +1,4 @@
-"""A trace happens beside the case: what it keeps, breaks or leaves behind never meets the clock."""
+"""Traces run in a separate process, so their side effects do not affect timed calls."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.torch
 
 
 @pytest.mark.parametrize("name", UNAVAILABLE)
-def test_a_failed_trace_costs_its_figures_only(topk, name):
+def test_a_failed_trace_loses_only_its_figures(topk, name):
     worker = topk.spawn("torch", f"topk/{name}", PLUGIN)
     prepared, verdict = topk.evidence(worker)
     worker.close()
@@ -22,5 +22,5 @@ def test_a_failed_trace_costs_its_figures_only(topk, name):
     assert verdict["correctness"]["passed"], verdict["reason"]
 
 
-def test_what_a_trace_made_is_not_kept(topk):
+def test_objects_cached_in_a_trace_are_not_used_later(topk):
     assert topk.outcome(topk.spawn("torch", "topk/keeps", PLUGIN)) == ("ok", "")

@@ -27,7 +27,7 @@ def verdict(expected, handed, mode="fwd", meaning=MEANING):
     return judge(meaning, expected, handed, mode, Workload(), {})
 
 
-def test_chosen_rows_are_cut_out_of_a_whole_result():
+def test_chosen_rows_are_selected_from_a_complete_result():
     assert verdict(ON_ROWS, WHOLE).passed
     elsewhere = WHOLE.copy()
     elsewhere[:, 5] = 7
@@ -38,13 +38,13 @@ def test_chosen_rows_are_cut_out_of_a_whole_result():
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (2, 3, 4), (2, 11, 4), (10, 2, 4)])
-def test_a_result_of_another_shape_is_incorrect_and_no_crash(shape):
+def test_a_result_of_another_shape_is_incorrect_but_not_a_crash(shape):
     judged = verdict(ON_ROWS, np.zeros(shape))
     assert not judged.passed
-    assert judged.reason == f"the result has shapes [{shape}], the reference has [(2, 10, 4)]"
+    assert judged.reason == f"the result has shapes [{shape}]; the reference has [(2, 10, 4)]"
 
 
-def test_another_shape_is_told_beside_the_layout():
+def test_a_wrong_shape_is_reported_with_the_layout():
     meaning = replace(MEANING, layout="[B, T, D]")
     for expected, shape in ((ON_ROWS, (10, 2, 4)), (Expected(PART), (3, 2, 4))):
         assert verdict(expected, np.zeros(shape), meaning=meaning).reason.endswith(", laid out [B, T, D]")
@@ -54,7 +54,7 @@ def returned(result, *, when):
     return {"result": result, "returned": np.array(checksums(when))}
 
 
-def test_a_result_is_what_it_was_when_its_call_returned():
+def test_a_result_that_changes_after_the_call_fails():
     right = Judgement(True, {"mismatches": 0})
     assert judge_return(right, {"result": PART}) == right
     assert judge_return(right, returned((PART, ROWS), when=(PART, ROWS))) == right
@@ -70,7 +70,7 @@ GRADIENTS = {"x": np.ones((3, 2)), "weights": {"b": np.full(4, 2.0), "a": np.ful
 BACKWARD = Expected(PART, gradients=GRADIENTS)
 
 
-def test_a_backward_is_judged_by_its_gradients():
+def test_a_backward_is_checked_by_its_gradients():
     assert verdict(BACKWARD, {"gradients": GRADIENTS}, "bwd").passed
     wrong = {**GRADIENTS, "weights": {**GRADIENTS["weights"], "a": np.zeros(3)}}
     judged = verdict(BACKWARD, {"gradients": wrong}, "bwd")
@@ -78,7 +78,7 @@ def test_a_backward_is_judged_by_its_gradients():
     assert judged.figures["gradient_relative_rms"] == 1.0
 
 
-def test_forward_and_backward_are_both_judged():
+def test_forward_and_backward_are_both_checked():
     both = {"result": PART, "gradients": GRADIENTS}
     judged = verdict(BACKWARD, both, "fwd_bwd")
     assert judged.passed
@@ -87,7 +87,7 @@ def test_forward_and_backward_are_both_judged():
     assert not verdict(BACKWARD, {**both, "gradients": {"x": np.zeros((3, 2))}}, "fwd_bwd").passed
 
 
-def test_an_input_that_only_one_of_both_takes_has_no_gradient_to_judge():
+def test_only_gradients_of_shared_inputs_are_checked():
     assert verdict(BACKWARD, {"gradients": {"x": np.ones((3, 2)), "other": np.ones(9)}}, "bwd").passed
     judged = verdict(BACKWARD, {"gradients": {"other": np.ones(9)}}, "bwd")
     assert (judged.passed, "cannot be checked" in judged.reason) == (False, True)
@@ -95,7 +95,7 @@ def test_an_input_that_only_one_of_both_takes_has_no_gradient_to_judge():
     assert not verdict(BACKWARD, {"gradients": GRADIENTS}, "bwd", nothing).passed
 
 
-def test_a_cotangent_is_drawn_for_every_floating_part_of_the_whole():
+def test_a_cotangent_is_drawn_for_every_floating_leaf():
     expected = Expected({"y": PART, "a": np.ones((2, 3)), "i": np.ones((2, 3), int)}, ROWS, 10)
     seeds = draw_cotangents(expected, np.float32, np.random.default_rng(0))
     assert [(seed.shape, seed.dtype) for seed in seeds] == [((2, 10), np.float32), ((2, 10, 4), np.float32)]
@@ -104,7 +104,7 @@ def test_a_cotangent_is_drawn_for_every_floating_part_of_the_whole():
 
 
 @pytest.mark.parametrize("rows", [None, ROWS])
-def test_a_cotangent_is_zero_where_nothing_is_judged(rows):
+def test_a_cotangent_is_zero_for_unchecked_elements(rows):
     count = 10 if rows is None else len(rows)
     marks = np.zeros((2, count), bool)
     marks[1, 1] = True
@@ -118,10 +118,10 @@ def test_a_cotangent_is_zero_where_nothing_is_judged(rows):
     kept = ~marks
     assert np.array_equal(part[kept], seeds[0][:, at][kept])
     assert (part.dtype, whole.dtype) == (np.float64, np.float32)
-    assert seeds[0][1, at[1]].all(), "the drawn one is left as it is"
+    assert seeds[0][1, at[1]].all(), "the drawn cotangent is unchanged"
 
 
-def test_a_contract_may_give_any_number():
+def test_a_contract_may_return_any_number():
     contract = Contract("odd", lambda e: Judgement(np.bool_(True), {"a": np.float32(0.5)}))
     assert verdict(BACKWARD, PART, meaning=Semantics("odd", lambda w, rows: None, contract)).passed
     given = (np.float32(0.5), np.int64(3), np.inf, np.float64("nan"), None, "x")
@@ -129,7 +129,7 @@ def test_a_contract_may_give_any_number():
 
 
 @pytest.mark.parametrize(("mode", "handed"), [("fwd", PART), ("bwd", {"gradients": GRADIENTS})])
-def test_a_contract_that_returns_a_bare_truth_is_named(mode, handed):
+def test_a_contract_that_returns_a_bool_is_named(mode, handed):
     bare = Contract("mine", lambda evidence: True)
     meaning = Semantics("odd", lambda w, rows: None, bare, gradient=bare)
     with pytest.raises(FamilyFault) as fault:
@@ -137,7 +137,7 @@ def test_a_contract_that_returns_a_bare_truth_is_named(mode, handed):
     assert str(fault.value.__cause__) == "it returns bool; return Judgement(passed, figures, reason)"
 
 
-def test_a_contract_that_raises_over_a_result_of_another_form_blames_no_family():
+def test_a_contract_that_raises_for_a_wrong_structure_is_not_a_family_fault():
     def judge(evidence):
         raise KeyError("rows")
 

@@ -1,4 +1,4 @@
-"""Implementations in torch that are right, but whose first call is one that they remember or cannot take."""
+"""Correct torch implementations that cache state in their first call, or cannot be traced."""
 
 from harness import implementation
 from impls.topk.family import TopkWorkload
@@ -24,7 +24,7 @@ def _is_fake(tensor):
 
 @implementation(framework="torch", semantics="exact")
 def keeps(w: TopkWorkload):
-    """Makes what it needs at its first call and keeps it."""
+    """Caches its constants at the first call."""
     kept = []
 
     def topk(scores):

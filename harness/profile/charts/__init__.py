@@ -1,4 +1,4 @@
-"""The charts of profiles as SVG, each where the records have something for it."""
+"""Charts of profiles as SVG, each if the records have data for it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from harness.report.provenance import provenance
 def draw_profiles(
     info: Mapping[str, Any], suites: Sequence[SuiteResults], *, png: bool = False
 ) -> dict[str, bytes]:
-    """`components`, and `roofline` with measured ceilings in `info`, of suites that were profiled."""
+    """Draw `components`, and `roofline` with measured ceilings in `info`, of profiled suites."""
     drawn: dict[str, bytes] = {}
     with style():
         for suite in suites:
@@ -29,7 +29,7 @@ def draw_profiles(
 
 
 def profile_figures(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[Captioned, Figure]]:
-    """The charts of a suite's profiles and their figures, which are to be drawn in `style`."""
+    """Charts of a suite's profiles with their figures; call within `style`."""
     series = list(profiled_series(suite.records).values())
     if not series:
         return {}

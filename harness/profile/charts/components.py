@@ -1,4 +1,4 @@
-"""The components chart: the stages' shares of a call over the length."""
+"""Components chart: the stages' shares of a call over the length."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ FILL = 0.55  # the opacity of a band
 
 @dataclass(frozen=True)
 class BandPanel:
-    """The stages of one series: a band of shares, 0 to 1, over the lengths; the first lies at the bottom."""
+    """The stages of one series: bands of shares, 0 to 1, over the lengths, from the bottom up."""
 
     title: str
     lengths: tuple[int, ...]
@@ -37,27 +37,27 @@ class BandPanel:
 
 @dataclass(frozen=True)
 class ComponentsChart(Captioned):
-    """A panel for every implementation that was profiled at two lengths or more."""
+    """A panel per implementation that was profiled at two or more lengths."""
 
     panels: tuple[BandPanel, ...]
 
     @property
     def colours(self) -> dict[str, str]:
-        """A colour for each stage, the same in all panels; what is no single stage is grey."""
+        """A colour for each stage, the same in all panels; combined rows are grey."""
         names = dict.fromkeys(name for panel in self.panels for name in panel.bands)
         stages = [name for name in names if name not in {NO_STAGE, SMALLER}]
-        dressed = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(stages)}
-        return {name: dressed.get(name, INK) for name in names}
+        coloured = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(stages)}
+        return {name: coloured.get(name, INK) for name in names}
 
     @property
     def samples(self) -> dict[str, Artist]:
-        """The legend, where more than one panel leaves no room for names beside bands."""
+        """The legend, if several panels leave no space for names next to bands."""
         if len(self.panels) == 1:
             return {}
         return {name: Patch(color=colour, alpha=FILL) for name, colour in self.colours.items()}
 
     def draw(self, body: SubFigure) -> float:
-        """The panels side by side; a single one has the names of its bands beside it."""
+        """Draw the panels side by side; a single panel has the band names next to it. Returns the height."""
         titles = [panel.title for panel in self.panels]
         grid, height = panel_grid(body, titles, "sequence length", "share of a call's time", share_x=False)
         for panel, (axes,) in zip(self.panels, grid, strict=True):
@@ -69,7 +69,7 @@ class ComponentsChart(Captioned):
 
 
 def _draw(axes: Axes, panel: BandPanel, colours: Mapping[str, str]) -> list[LineEnd]:
-    """Draw the bands; where each ends, with its share there."""
+    """Draw the bands, and return the label of each with its last share."""
     axes.set_xscale("log", base=2)
     axes.set_xlim(*length_limits(panel.lengths))
     axes.set_ylim(0, 1)
@@ -87,7 +87,7 @@ def _draw(axes: Axes, panel: BandPanel, colours: Mapping[str, str]) -> list[Line
 
 
 def components(series: Sequence[Sequence[ProfiledCase]]) -> ComponentsChart | None:
-    """The chart of these series, each by its lengths; None where none has two lengths and two stages."""
+    """The chart of these series over their lengths; None if none has two lengths and two stages."""
     drawn = [cases for cases in series if len(cases) > 1 and len(_stages(cases)) > 1]
     if not drawn:
         return None
@@ -98,15 +98,15 @@ def components(series: Sequence[Sequence[ProfiledCase]]) -> ComponentsChart | No
         question=QUESTION,
         finding=_finding(drawn[0]) if is_single else None,
         notes=(
-            "medians over rounds of one process, of calls with marks; a stage inside another stands apart",
-            *([f"{', '.join(left_out)}: one length or one stage, so no bands"] if left_out else []),
+            "medians over rounds of one process, of calls with marks; nested stages are separate",
+            *([f"{', '.join(left_out)}: not drawn (only one length or one stage)"] if left_out else []),
         ),
         panels=panels,
     )
 
 
 def _finding(cases: Sequence[ProfiledCase]) -> str:
-    """`selected is 48 % of nsa_mslk at 16Ki, 51 % at 4Ki`."""
+    """For example `selected is 48 % of nsa_mslk at 16Ki, 51 % at 4Ki`."""
     largest, name = cases[-1].stages[0], short_label(label_of(cases[0].record))
     first = cases[0].of(largest.stage)
     at = f"{largest.stage} is {_percent(largest.share.value)} of {name} at {format_count(cases[-1].seq)}"
@@ -127,7 +127,7 @@ def _panel(cases: Sequence[ProfiledCase]) -> BandPanel:
     if small:
         bands[SMALLER] = [sum(at) for at in zip(*(shares[stage] for stage in small), strict=True)]
     bands[NO_STAGE] = [_share(case, RESIDUAL) for case in cases]
-    # Medians of shares do not add up to 1 exactly; their sum is what fills the panel.
+    # Medians of shares do not add up to 1 exactly, so they are divided by their sum.
     sums = [math.fsum(entry.share.value or 0.0 for entry in case.stages) or 1.0 for case in cases]
     return BandPanel(
         title=short_label(label_of(cases[0].record)),
@@ -140,7 +140,7 @@ def _panel(cases: Sequence[ProfiledCase]) -> BandPanel:
 
 
 def _stages(cases: Sequence[ProfiledCase]) -> list[str]:
-    """The stages of all lengths, by their time in the longest call, largest first."""
+    """The stages of all lengths, in order of their time in the longest call."""
     known = dict.fromkeys(entry.stage for case in reversed(cases) for entry in case.stages)
     return [stage for stage in known if stage != RESIDUAL]
 

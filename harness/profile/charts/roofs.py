@@ -1,4 +1,4 @@
-"""The roofline chart: cases and their stages under the measured ceilings, by FLOPs per byte."""
+"""Roofline chart: cases and stages under the measured ceilings, by FLOPs per byte."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,10 +27,10 @@ from harness.report.charts.drawing.style import FAINT, INK, Look, looks
 from harness.report.charts.model import Captioned
 from harness.report.format import short_label
 
-QUESTION = "How near does a call come to what this machine was measured to do?"
+QUESTION = "How close is a call to the measured ceilings of this machine?"
 CALLS = "whole calls"
 SIZE = 6.5  # points
-LINE = 0.075  # the height of a roof's name over that of the panel
+LINE = 0.075  # height of a roof's label over that of the panel
 LineStyle = str | tuple[int, tuple[float, ...]]
 RISING: tuple[LineStyle, ...] = ("-", (0, (6.0, 1.5)), (0, (4.0, 1.5, 1.0, 1.5)), (0, (2.0, 1.0)))
 FLOPS, BYTES = "FLOP/s", "B/s"
@@ -39,7 +39,7 @@ Limits = tuple[tuple[float, float], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Roof:
-    """A ceiling: of FLOP/s it is level, of bytes/s it rises with the intensity."""
+    """A ceiling: level for FLOP/s, rising with the intensity for bytes/s."""
 
     name: str
     value: float
@@ -47,14 +47,14 @@ class Roof:
     line: LineStyle = "-"
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         rate = fmt.trim_zeros(fmt.per_second(self.value, None, None, self.unit)[0])
         return f"{self.name} {rate}"
 
 
 @dataclass(frozen=True)
 class RoofPoint:
-    """A case or a stage: FLOPs per byte, and FLOPs per second with their interval."""
+    """A case or stage: FLOPs per byte, and FLOPs per second with interval."""
 
     label: str
     intensity: float
@@ -65,7 +65,7 @@ class RoofPoint:
 
 @dataclass(frozen=True)
 class RoofPanel:
-    """Points of one kind under the roofs; those of a label are joined in their order."""
+    """Points of one kind under the roofs; a line connects points with the same label."""
 
     title: str
     roofs: tuple[Roof, ...]
@@ -74,18 +74,18 @@ class RoofPanel:
 
 @dataclass(frozen=True)
 class RooflineChart(Captioned):
-    """A panel of whole calls, then one of the stages of each profiled series at its longest length."""
+    """A panel of whole calls, and a panel of stages for each profiled series at its longest length."""
 
     panels: tuple[RoofPanel, ...]
     looks: Mapping[str, Look]
 
     @property
     def samples(self) -> dict[str, Artist]:
-        """The legend of the points, and of the rising roofs, which have no room for names where they meet."""
+        """The legend of the points and of the rising roofs, which are too close for labels."""
         rising = [roof for roof in self.roofs if roof.unit == BYTES]
         return {
             **{name: line_sample(look) for name, look in self.looks.items()},
-            **{roof.words: Line2D([], [], color=INK, lw=1.1, ls=roof.line) for roof in rising},
+            **{roof.label: Line2D([], [], color=INK, lw=1.1, ls=roof.line) for roof in rising},
         }
 
     @property
@@ -93,7 +93,7 @@ class RooflineChart(Captioned):
         return self.panels[0].roofs
 
     def draw(self, body: SubFigure) -> float:
-        """The panels side by side, with the same limits; their height in inches."""
+        """Draw the panels side by side with equal limits, and return their height in inches."""
         titles = [panel.title for panel in self.panels]
         grid, height = panel_grid(body, titles, "FLOPs per byte", "FLOPs per second")
         limits = _limits(self.panels)
@@ -105,7 +105,7 @@ class RooflineChart(Captioned):
 
 
 def roofline_chart(suite: SuiteResults, series: Sequence[Sequence[ProfiledCase]]) -> RooflineChart | None:
-    """The chart of a suite and its profiled series; None without ceilings of the machine, or FLOPs."""
+    """The chart of a suite and its profiled series; None without machine ceilings or FLOPs."""
     records = [records[0] for records in suite.by_case.values()]
     machine = next((r.fingerprint for r in records if r.fingerprint in suite.rooflines), None)
     if machine is None:
@@ -115,7 +115,7 @@ def roofline_chart(suite: SuiteResults, series: Sequence[Sequence[ProfiledCase]]
     calls = [record for record in records if record.fingerprint == machine and record.mode == COUNTED_MODE]
     longest = [cases[-1] for cases in series if cases[-1].record.fingerprint == machine]
     drawn = [RoofPanel(CALLS, roofs, tuple(_call_points(suite, calls)))]
-    for case in (case for case in longest if len(case.stages) > 2):  # one stage is the whole call
+    for case in (case for case in longest if len(case.stages) > 2):  # a single stage is the whole call
         name = f"stages of {short_label(label_of(case.record))} at {format_count(case.seq)}"
         drawn.append(RoofPanel(name, roofs, tuple(_stage_points(case))))
     panels = tuple(panel for panel in drawn if panel.points)
@@ -132,9 +132,9 @@ def roofline_chart(suite: SuiteResults, series: Sequence[Sequence[ProfiledCase]]
 
 
 def _roofs(roofline: Roofline, dtypes: set[str]) -> Iterator[Roof]:
-    """The roofs to draw: those of dtypes at least as wide as the narrowest used, as for shares; else all.
+    """The roofs to draw: dtypes at least as wide as the narrowest used dtype, or all if there are none.
 
-    Levels of memory with one rate share a line.
+    Memory levels with equal rates share a line.
     """
     narrowest = min((WIDTHS.get(dtype, 0) for dtype in dtypes), default=0)
     able = {kind: c for kind, c in roofline.compute.items() if WIDTHS.get(kind, 0) >= narrowest}
@@ -146,7 +146,7 @@ def _roofs(roofline: Roofline, dtypes: set[str]) -> Iterator[Roof]:
 
 
 def _call_points(suite: SuiteResults, records: Sequence[Record]) -> Iterator[RoofPoint]:
-    """The points of whole calls by label, shortest first."""
+    """The points of whole calls by label, shortest length first."""
     order = {label: place for place, label in enumerate(suite.implementations)}
     for record in sorted(records, key=lambda r: (order.get(label_of(r), len(order)), r.seq)):
         cost = record.cost
@@ -166,7 +166,7 @@ def _point(label: str, flops: float | None, moved: float | None, time: Estimate)
 
 
 def _finding(suite: SuiteResults, longest: Sequence[ProfiledCase]) -> str | None:
-    """`at 16Ki dense reaches 89 % of compute, nsa_mslk 43 % of compute`."""
+    """For example `at 16Ki: dense 89 % of compute, nsa_mslk 43 % of compute`."""
     seq = max((case.seq for case in longest), default=0)
     shares = {
         short_label(label_of(records[0])): suite.roofs[case]
@@ -182,21 +182,21 @@ def _finding(suite: SuiteResults, longest: Sequence[ProfiledCase]) -> str | None
 
 
 def _notes(suite: SuiteResults, longest: Sequence[ProfiledCase]) -> Iterator[str]:
-    yield "lines: what torch's own matrix products and streams were measured to reach on this machine"
-    yield "whole calls: the family's count of FLOPs and of bytes that must move; lengths of one are joined"
-    yield "stages: FLOPs of matrix products, bytes of all operands, whether a cache had them or not"
+    yield "lines: measured rates of torch's matrix products and memory streams on this machine"
+    yield "whole calls: the family's formulas for FLOPs and bytes; lines connect the lengths of a case"
+    yield "stages: FLOPs of matrix products, bytes of all operands, in cache or not"
     yield "bars: 95 % intervals over rounds within one process"
     shares = {share.refused or share.note: None for share in suite.roofs.values()}
     for case in longest:
         shares.update({s.refused or s.note: None for s in roof_shares(case, suite.rooflines).values()})
         without = [e.stage for e in case.stages if e.stage != RESIDUAL and not e.figures.flops]
         if without:
-            yield f"{short_label(label_of(case.record))}, no FLOPs and so no point: {', '.join(without)}"
+            yield f"{short_label(label_of(case.record))}: no point without FLOPs for {', '.join(without)}"
     yield from filter(None, shares)
 
 
 def _limits(panels: Sequence[RoofPanel]) -> Limits:
-    """Limits around all points with their intervals, the highest roof, and where roofs meet."""
+    """Axis limits around all points with their intervals, the highest roof, and roof intersections."""
     points = [point for panel in panels for point in panel.points]
     roofs = [roof for panel in panels for roof in panel.roofs]
     level = [roof.value for roof in roofs if roof.unit == FLOPS]
@@ -211,16 +211,16 @@ def _set_scales(axes: Axes, limits: Limits) -> None:
     axes.set_yscale("log")
     axes.set_xlim(*limits[0])
     axes.set_ylim(*limits[1])
-    for axis, (low, high), words in (
+    for axis, (low, high), text in (
         (axes.xaxis, limits[0], lambda tick: f"{tick:g}"),
         (axes.yaxis, limits[1], lambda tick: fmt.trim_zeros(fmt.per_second(tick, tick, tick, "")[0])),
     ):
-        set_ticks(axis, {tick: words(tick).strip() for tick in decimal_ticks(low, high)})
+        set_ticks(axis, {tick: text(tick).strip() for tick in decimal_ticks(low, high)})
     axes.grid(visible=True, color=INK, alpha=FAINT, lw=0.5)
 
 
 def _draw_roofs(axes: Axes, roofs: Sequence[Roof], limits: Limits) -> None:
-    """Draw each roof where it can bind: rising ones until they reach the highest level, level ones after."""
+    """Draw each roof where it limits: rising ones up to the highest level, level ones after that."""
     (left, right), (low, high) = limits
     level = max(roof.value for roof in roofs if roof.unit == FLOPS)
     steepest = max((roof.value for roof in roofs if roof.unit == BYTES), default=math.inf)
@@ -228,10 +228,10 @@ def _draw_roofs(axes: Axes, roofs: Sequence[Roof], limits: Limits) -> None:
         ends = (roof.value / steepest, right) if roof.unit == FLOPS else (left, level / roof.value)
         values = [roof.value * (1.0 if roof.unit == FLOPS else end) for end in ends]
         axes.plot(ends, values, color=INK, lw=1.1, ls=roof.line, zorder=2)
-    named = [roof for roof in roofs if roof.unit == FLOPS]
-    heights = [math.log(roof.value / low) / math.log(high / low) + LINE / 2 for roof in named]
-    for roof, height in zip(named, spread(heights, [LINE] * len(heights)), strict=True):
-        axes.text(0.99, height, roof.words, size=SIZE, ha="right", va="center", transform=axes.transAxes)
+    level_roofs = [roof for roof in roofs if roof.unit == FLOPS]
+    heights = [math.log(roof.value / low) / math.log(high / low) + LINE / 2 for roof in level_roofs]
+    for roof, height in zip(level_roofs, spread(heights, [LINE] * len(heights)), strict=True):
+        axes.text(0.99, height, roof.label, size=SIZE, ha="right", va="center", transform=axes.transAxes)
 
 
 def _draw_points(axes: Axes, points: Sequence[RoofPoint], looks: Mapping[str, Look]) -> None:

@@ -13,7 +13,7 @@ from harness.core.errors import require_member
 from harness.core.plain_data import from_plain
 from harness.core.record import STATUSES, Cost
 from harness.core.static_figures import Static
-from harness.cubin.machine_code import on_device
+from harness.cubin.machine_code import with_waves
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class CompileResult:
         limit = host_bytes if name == HOST else memory_of(name)
         if planned is not None:
             fits = None if limit is None else planned <= limit
-        kernels = tuple(on_device(kernel, gpu) for kernel in self.static.kernels)
+        kernels = tuple(with_waves(kernel, gpu) for kernel in self.static.kernels)
         return dataclasses.replace(self, static=dataclasses.replace(self.static, fits=fits, kernels=kernels))
 
     def to_json(self) -> dict[str, Any]:

@@ -208,10 +208,10 @@ class Framework(Protocol):
 
 def require_matching(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
     """Raise TypeError if the cotangents differ in shape from the result's floating leaves."""
-    wanted, came = ([tuple(array.shape) for array in arrays] for arrays in (seeds, outputs))
-    if wanted != came:
+    expected, actual = ([tuple(array.shape) for array in arrays] for arrays in (seeds, outputs))
+    if expected != actual:
         raise TypeError(
-            f"the floating parts of the result have shapes {came}, those of the reference {wanted}"
+            f"the floating parts of the result have shapes {actual}, those of the reference {expected}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Answers in memory of the implementation's own, which it knows from earlier calls."""
+"""Results in memory that the implementation reuses from earlier calls."""
 
 from itertools import cycle
 

@@ -1,7 +1,7 @@
-"""Right answers with a forged time."""
+"""Correct results with forged times."""
 
-from rightly import largest, partitioned
 from seqsweep import implementation
+from shared_functions import largest, partitioned
 
 from impls.topk.family import TopkWorkload
 
@@ -17,7 +17,7 @@ def turns_back_python_clocks(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def calls_a_third(w: TopkWorkload):
-    """Makes a third of the calls that a reading requests."""
+    """Makes only a third of the calls of each sample."""
     from harness.worker import timers
 
     wall = timers.wall
@@ -32,7 +32,7 @@ def calls_a_third(w: TopkWorkload):
 
 @implementation(framework="jax", semantics="exact")
 def never_waits(w: TopkWorkload):
-    """Makes synchronisation do nothing, so that only the launch is timed."""
+    """Disables synchronisation, so that only the launch is timed."""
     from jax import lax
 
     from harness.worker.frameworks.jax.framework import Jax

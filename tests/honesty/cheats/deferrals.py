@@ -1,7 +1,7 @@
-"""Work that is done after the clock was read, or when the answer is looked at."""
+"""Work that is deferred until after timing, or until the result is read."""
 
-from rightly import largest
 from seqsweep import implementation
+from shared_functions import largest
 
 from impls.topk.family import TopkWorkload
 
@@ -106,7 +106,7 @@ def defers_in_a_list(w: TopkWorkload):
 @implementation(framework="numpy", semantics="exact")
 def answers_when_it_is_fetched(w: TopkWorkload):
     """Returns zeros, and replaces the function that fetches a result."""
-    from rightly import nothing
+    from shared_functions import nothing
 
     from harness.worker.frameworks.numpy import Numpy
 
@@ -145,12 +145,12 @@ def defers_in_an_array(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def returns_a_promise(w: TopkWorkload):
-    """Returns the function that would compute the answer."""
+    """Returns a function that would compute the result."""
     return lambda scores: lambda: largest(scores, w.topk)
 
 
 def _empty_buffers(w):
-    """(returns empty buffers for an answer, fills those that somebody still holds)."""
+    """(function that returns empty buffers, function that fills the buffers that are still referenced)."""
     import weakref
 
     import numpy as np
@@ -200,7 +200,7 @@ def fills_it_by_an_alarm(w: TopkWorkload):
 
 @implementation(framework="torch", semantics="exact")
 def defers_in_a_mode(w: TopkWorkload):
-    """Leaves a torch mode active that computes an answer at its first use."""
+    """Enters a torch mode that computes a result at its first use, and does not exit it."""
     import weakref
     from functools import partial
 
@@ -244,7 +244,7 @@ def computes_on_a_lazy_device(w: TopkWorkload):
 
 @implementation(framework="torch", semantics="exact")
 def returns_a_sparse_tensor(w: TopkWorkload):
-    """Returns sparse tensors, whose values come when they are made dense."""
+    """Returns sparse tensors, which are computed when they are converted to dense ones."""
 
     def select(scores):
         values, indices = scores.topk(w.topk)
@@ -255,7 +255,7 @@ def returns_a_sparse_tensor(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def fills_it_from_a_child(w: TopkWorkload):
-    """Returns memory shared with a child process, which fills it later."""
+    """Returns shared memory that a child process fills later."""
     import mmap
     import os
     import time

@@ -1,8 +1,8 @@
-"""The evaluator changed from within: what judges and what reports."""
+"""Changes to the evaluator from within: to what checks and what reports."""
 
 import numpy as np
-from rightly import largest, nothing
 from seqsweep import Judgement, implementation
+from shared_functions import largest, nothing
 
 from impls.topk.family import TopkWorkload
 
@@ -75,10 +75,10 @@ def forges_its_figures(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def reports_no_memory(w: TopkWorkload):
-    """Takes 64 MiB per call, and replaces the function that reads the peak."""
+    """Allocates 64 MiB per call, and replaces the function that reads the peak."""
     from harness.worker.frameworks.numpy import Numpy
 
-    Numpy.rise = lambda _: lambda: 0
+    Numpy.track_peak = lambda _: lambda: 0
 
     def select(scores):
         np.ones(1 << 23)

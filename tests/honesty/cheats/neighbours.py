@@ -1,18 +1,18 @@
-"""What is done to others: to the judge, and to those who need the machine's other cores."""
+"""Effects on other processes: the reference worker, and processes on the machine's other cores."""
 
 import gc
 import os
 import signal
 
 import numpy as np
-from rightly import largest, nothing
 from seqsweep import implementation
+from shared_functions import largest, nothing
 
 from impls.topk.family import TopkWorkload
 
 
 def runner():
-    """The process that drives this one, by way of the server that forked it."""
+    """The runner, which is the parent of this process's fork server."""
     import psutil
 
     return psutil.Process().parent().parent()
@@ -20,7 +20,7 @@ def runner():
 
 @implementation(framework="numpy", semantics="exact")
 def answers_nonsense(w: TopkWorkload):
-    """Reports readings that are not numbers."""
+    """Reports samples that are not numbers."""
     from harness.worker.case_worker import CaseWorker
 
     CaseWorker.do_sample = lambda self, **_: {"samples_s": ["fast"], "seconds": 0.1, "compiled": 0}
@@ -29,7 +29,7 @@ def answers_nonsense(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def kills_its_judge(w: TopkWorkload):
-    """Passes, then kills every other worker and does nothing."""
+    """Passes, then kills every other worker and computes nothing."""
     calls = []
 
     def select(scores):

@@ -1,4 +1,4 @@
-"""Numbers narrower than those that were asked for, and gradients that are not all there."""
+"""Lower precision than requested, and incomplete gradients."""
 
 from seqsweep import implementation
 
@@ -8,7 +8,7 @@ from impls.mask.family import MaskWorkload
 
 @implementation(framework="torch", semantics="attended")
 def attends_under_autocast(w: MaskWorkload):
-    """Enters autocast when it is built, and never leaves it."""
+    """Enters autocast when it is built, and never exits it."""
     import torch
 
     torch.autocast("cpu").__enter__()
@@ -42,7 +42,7 @@ def quantises_to_seven_bits(w: MaskWorkload):
 
 @implementation(framework="torch", semantics="masked_again")
 def answers_in_half_the_bytes(w: MaskWorkload):
-    """Returns float16 where float32 is requested, with -inf for a value that does not fit."""
+    """Returns float16 where float32 is requested, with -inf for values out of range."""
     import torch
 
     from impls.mask.reference import last_visible

@@ -1,8 +1,8 @@
-"""Less work than was asked for."""
+"""Less work than requested."""
 
 import numpy as np
-from rightly import largest, nothing
 from seqsweep import implementation, within
+from shared_functions import largest, nothing
 
 from impls.mask.family import MaskWorkload
 from impls.topk.family import TopkWorkload
@@ -16,7 +16,7 @@ def returns_zeros(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def returns_nan(w: TopkWorkload):
-    """Returns NaN, which passes a comparison written the wrong way round."""
+    """Returns NaN, which passes an inverted comparison."""
 
     def select(scores):
         values, indices = largest(scores, w.topk)
@@ -27,7 +27,7 @@ def returns_nan(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def returns_what_memory_holds(w: TopkWorkload):
-    """Returns memory that it never wrote, in case a right answer is there."""
+    """Returns uninitialised memory, which may contain a correct result."""
 
     def select(scores):
         size = (*scores.shape[:-1], w.topk)
@@ -50,7 +50,7 @@ def answers_half_the_rows(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def compares_in_float16(w: TopkWorkload):
-    """Selects by scores rounded to half precision, and returns the full ones."""
+    """Selects by scores rounded to half precision, and returns the unrounded ones."""
 
     def select(scores):
         _, indices = largest(scores.astype(np.float16), w.topk)

@@ -1,7 +1,7 @@
-"""What an implementation states of itself."""
+"""Statements of an implementation about itself."""
 
-from rightly import largest
 from seqsweep import Contract, Cost, Judgement, OwnSemantics, implementation, within
+from shared_functions import largest
 
 from impls.topk.family import TopkWorkload
 
@@ -12,8 +12,8 @@ def anything(_):
 
 @implementation(framework="numpy", semantics=OwnSemantics(Contract("exact", anything), name="largest"))
 def calls_its_contract_exact(w: TopkWorkload):
-    """Brings a contract called exact that passes everything."""
-    from rightly import nothing
+    """Defines a contract named exact that passes everything."""
+    from shared_functions import nothing
 
     return lambda scores: nothing(scores, w.topk)
 
@@ -25,5 +25,5 @@ def calls_its_contract_exact(w: TopkWorkload):
     ),
 )
 def claims_more_work_than_there_is(w: TopkWorkload):
-    """States more FLOPs than any machine does in its time."""
+    """Declares more FLOPs than any machine can compute in its time."""
     return lambda scores: largest(scores, w.topk)

@@ -1,4 +1,4 @@
-"""Charts of profiles whose every number is known; no clock."""
+"""Charts of profiles with known numbers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +38,7 @@ def suite(records=RECORDS, **known):
     return SuiteResults("attention", "attention", "", ("attention/sparse",), tuple(records), **known)
 
 
-def test_bands_fill_the_call_and_what_no_stage_holds_lies_on_top():
+def test_bands_fill_the_call_with_time_outside_stages_on_top():
     (panel,) = components(series()).panels
     assert list(panel.bands) == ["square", "linear", "in no stage"]
     sums = [sum(at) for at in zip(*panel.bands.values(), strict=True)]
@@ -46,14 +46,14 @@ def test_bands_fill_the_call_and_what_no_stage_holds_lies_on_top():
     assert panel.bands["square"] == pytest.approx([1 / 6, 4 / 13, 64 / 97])
 
 
-def test_one_length_or_one_stage_has_no_bands():
+def test_a_single_length_or_stage_has_no_bands():
     assert components(series(RECORDS[:1])) is None
     alone = [profiled(n * K, {"all": 1.0}) for n in (1, 2)]
     assert components(series(alone)) is None
-    assert "sparse: one length or one stage" not in " ".join(components(series()).notes)
+    assert "sparse: not drawn" not in " ".join(components(series()).notes)
 
 
-def test_speckles_are_one_band_and_colours_do_not_recur():
+def test_small_stages_share_a_band_and_colours_are_unique():
     many = {f"s{i}": 1.0 + i for i in range(9)} | {"speck": 0.01, "": 1.0}
     chart = components(series([profiled(n * K, many) for n in (1, 2)]))
     own = [f"s{i}" for i in range(8, 2, -1)]
@@ -61,7 +61,7 @@ def test_speckles_are_one_band_and_colours_do_not_recur():
     assert len(set(chart.colours.values())) == 7
 
 
-def test_points_stand_at_their_work_for_a_byte_under_the_measured_roofs():
+def test_points_are_at_their_intensity_under_the_measured_roofs():
     chart = roofline_chart(suite(rooflines=KNOWN["rooflines"]), series())
     calls, stages = chart.panels
     assert calls.title == CALLS
@@ -71,10 +71,10 @@ def test_points_stand_at_their_work_for_a_byte_under_the_measured_roofs():
         ("square", 600 / 64, 600 / 64),
         ("linear", 600 / 64, 600 / 32),
     ]
-    assert [roof.words for roof in chart.roofs] == ["f32 500 FLOP/s", "DRAM 10 GB/s", "L1, L2 80 GB/s"]
+    assert [roof.label for roof in chart.roofs] == ["f32 500 FLOP/s", "DRAM 10 GB/s", "L1, L2 80 GB/s"]
 
 
-def test_a_refused_share_is_in_no_title_and_its_reason_in_a_note():
+def test_a_refused_share_is_in_a_note_and_not_in_the_title():
     chart = roofline_chart(suite(rooflines={FINGERPRINT: machine(f32=1.0)}), series())
     assert chart.title == chart.question
     assert any(note.startswith("refused: faster than matrix products of f32") for note in chart.notes)
@@ -84,17 +84,17 @@ def draw(info, records):
     return draw_profiles(info, results_of(info, records))
 
 
-def test_a_run_has_the_charts_that_its_records_have_something_for():
+def test_a_run_has_the_charts_that_its_records_support():
     drawn = draw(KNOWN, RECORDS)
     assert list(drawn) == ["attention-components.svg", "attention-roofline.svg"]
     assert "square 66.0 %" in texts_of(drawn["attention-components.svg"])
     assert "DRAM 10 GB/s" in texts_of(drawn["attention-roofline.svg"])
-    assert list(draw(FACTS, RECORDS)) == ["attention-components.svg"], "no ceilings are known"
+    assert list(draw(FACTS, RECORDS)) == ["attention-components.svg"], "without known ceilings"
     assert draw(KNOWN, [replace(record, profile=None) for record in RECORDS]) == {}
     assert draw(KNOWN, RECORDS) == drawn
 
 
-def test_the_chart_of_the_manual_is_drawn_from_its_kept_run():
+def test_the_documented_chart_is_drawn_from_its_stored_run():
     folder = find(ROOT / "results", str(ROOT / KEPT))
     stored = folder.read()
     drawn = draw({**stored.info, "fingerprints": folder.fingerprints()}, stored.records)
@@ -103,13 +103,13 @@ def test_the_chart_of_the_manual_is_drawn_from_its_kept_run():
     assert KEPT in (ROOT / "docs/profiling.md").read_text()
 
 
-def test_where_no_ceiling_is_as_wide_the_highest_is_drawn_that_shares_are_of():
+def test_without_a_wide_enough_ceiling_all_are_drawn():
     wide = [replace(record, workload={**record.workload, "dtype": "f64"}) for record in RECORDS]
     drawn = draw(KNOWN, wide)["attention-roofline.svg"]
     assert {"DRAM 10 GB/s", "f32 500 FLOP/s"} <= set(texts_of(drawn))
 
 
-def test_a_length_at_which_no_operator_took_any_time_has_bands_of_no_height():
+def test_a_length_without_operator_time_has_empty_bands():
     calls = [
         profiled(K, {"": 0.0, "a": 0.0, "b": 0.0}, plain=1.0),
         profiled(2 * K, {"": 0.5, "a": 1.5, "b": 2.0}),

@@ -6,7 +6,7 @@ from harness.report.charts.drawing.style import looks
 
 
 def test_roofs_end_where_they_meet():
-    """A level one begins at the steepest rising one, a rising one ends at the highest level."""
+    """A level roof starts at the steepest rising one; a rising roof ends at the highest level."""
     roofs = (
         Roof("f32", 400, FLOPS),
         Roof("bf16", 800, FLOPS),

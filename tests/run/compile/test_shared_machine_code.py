@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from harness.catalog.accelerators import target
-from harness.cubin.machine_code import on_device
+from harness.cubin.machine_code import with_waves
 from harness.run.compile import CompileRequest, Pool
 from tests.records import kernel_of
 from tests.run.compile.fakes import SETTINGS, FakeLane, answer, case
@@ -17,7 +17,7 @@ A100, H100, H200, SM_90 = "cuda:a100", "cuda:h100", "cuda:h200", "cuda:sm_90"
 
 def answer_with_kernels(request):
     plain = answer()
-    kernels = (on_device(KERNEL, target(request.target)),)
+    kernels = (with_waves(KERNEL, target(request.target)),)
     return dataclasses.replace(plain, static=dataclasses.replace(plain.static, kernels=kernels))
 
 
@@ -36,7 +36,7 @@ def test_targets_of_one_capability_share_a_compilation(catalog, tmp_path):
     assert [name for _, _, name in lane.compiled] == [A100, H100]
     waves = {name: said.static.kernels[0].waves for name, said in told.items()}
     assert waves == {A100: pytest.approx(396 / 108), H100: 3.0, H200: 3.0, SM_90: None}
-    assert told[SM_90].static.kernels[0].unavailable["waves"].endswith("is not known of cuda:sm_90")
+    assert told[SM_90].static.kernels[0].unavailable["waves"].endswith("of cuda:sm_90 is unknown")
     assert told[SM_90].static.fits is None
 
 

@@ -1,4 +1,4 @@
-"""A framework as a measuring process has it."""
+"""Frameworks with a worker's settings."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from harness.worker.frameworks import base
 
 
 def start_framework(name):
-    """Yields the framework with double precision, and takes that back behind its tests."""
+    """Yields the framework with double precision, and restores single precision after the tests."""
     pytest.importorskip(name)
     made = base.get(name)
     made.start("cpu", 1, wide=True)

@@ -17,7 +17,7 @@ def framework(request):
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f16", "i32", "bool", "c64", "f64", "i64"])
-def test_arrays_come_back_as_they_went(framework, dtype):
+def test_arrays_are_unchanged_by_a_round_trip(framework, dtype):
     for shape in ((), (3,), (2, 0), (2, 3)):
         check_return(framework, dtype, shape)
 
@@ -32,14 +32,14 @@ def check_return(framework, dtype, shape):
         assert leaf.tobytes() == array.tobytes()
 
 
-def test_what_was_put_is_a_copy(framework):
+def test_put_copies(framework):
     array = np.arange(4.0)
     put = framework.put(array)
     array[:] = 7
     assert framework.get(put).tolist() == [0, 1, 2, 3]
 
 
-def test_refilling_gives_the_new_values_in_the_same_storage_where_it_can_change(framework):
+def test_refill_writes_new_values_in_place_if_arrays_are_mutable(framework):
     target = framework.put({"b": np.zeros(3), "a": np.zeros(2)})
     again = framework.refill(target, {"b": np.arange(3.0), "a": np.ones(2)})
     assert framework.get(again["b"]).tolist() == [0, 1, 2]
@@ -48,7 +48,7 @@ def test_refilling_gives_the_new_values_in_the_same_storage_where_it_can_change(
         assert again["b"] is target["b"]
 
 
-def test_a_result_is_written_over_but_for_what_lies_in_an_input(framework):
+def test_a_result_is_overwritten_except_in_memory_of_an_input(framework):
     scores, result = framework.put({"x": np.arange(6.0)}), framework.put([np.zeros(3), np.zeros(2, bool)])
     framework.overwrite((*result, scores["x"][:2], None), [scores])
     kept, left = framework.get(scores["x"]).tolist(), [framework.get(part).tolist() for part in result]
@@ -58,19 +58,19 @@ def test_a_result_is_written_over_but_for_what_lies_in_an_input(framework):
 
 
 @pytest.mark.parametrize("stranger", [None, "text", 3, [1.0, 2.0], {"a": object()}])
-def test_a_result_that_is_no_array_is_refused(framework, stranger):
+def test_a_result_of_another_type_is_refused(framework, stranger):
     with pytest.raises(TypeError, match="the callable returned"):
         framework.get(stranger)
 
 
-def test_a_device_it_has_not_is_refused_with_a_remedy(framework):
+def test_an_unsupported_device_is_refused_with_a_remedy(framework):
     with pytest.raises(Unsupported, match=r"(?i)tpu"):
         framework.start("tpu", 1, wide=False)
     with pytest.raises(Unsupported, match=r"pip install|runs on the cpu"):
         framework.start("cuda", 1, wide=False)
 
 
-def test_on_the_cpu_time_is_the_hosts(framework):
+def test_cpu_calls_are_timed_by_the_hosts_clock(framework):
     timer = framework.timer()
     assert (timer.method, timer.cache, timer.reason) == ("wall", "rotated", "")
     assert timer.read([lambda: framework.put(np.ones(3))], 2, None)[0] > 0
@@ -81,7 +81,7 @@ class TestNumpy:
     def numpy(self):
         return frameworks.get("numpy")
 
-    def test_only_the_arguments_are_known_beforehand(self, numpy):
+    def test_only_argument_bytes_are_known(self, numpy):
         shapes = {"x": Array((4, 8), "f32"), "unused": Array((100,), "f64")}
         prepared = numpy.prepare(lambda x: x + 1, ("x",), shapes, "fwd", LIMITS)
         assert prepared.static.argument_bytes == 128
@@ -93,7 +93,7 @@ class TestNumpy:
         with pytest.raises(Unsupported, match=f"numpy has no mode {mode}; use --mode fwd"):
             numpy.prepare(lambda x: x, ("x",), {"x": Array((1,), "f32")}, mode, LIMITS)
 
-    def test_its_blas_keeps_to_the_threads_given(self, printed):
+    def test_blas_uses_the_requested_threads(self, printed):
         code = """
 import ctypes, re
 from pathlib import Path

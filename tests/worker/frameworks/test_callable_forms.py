@@ -1,4 +1,4 @@
-"""Forms of a callable that a builder may return, by framework: each is called by the inputs that it names."""
+"""Callables that a builder may return, by framework; each is called with its named inputs."""
 
 import functools
 import inspect
@@ -33,7 +33,7 @@ def passing_on(function):
 
 
 class Scale:
-    """An object that is called, and has a method."""
+    """A callable object with another method."""
 
     def __init__(self, function=scale):
         self.function = function
@@ -46,7 +46,7 @@ class Scale:
 
 
 class Decorated:
-    """An object around a function, as a decorator of a class makes it."""
+    """A callable object that wraps a function, like a class decorator."""
 
     def __init__(self, function):
         functools.update_wrapper(self, function)
@@ -158,7 +158,7 @@ def framework(request):
 
 
 def built(framework, make):
-    """(callable, names) of a builder, and its place as an error names it."""
+    """(callable, names) of a builder, and its location in errors."""
 
     @implementation(framework=framework, semantics="scaled")
     def build(w):
@@ -169,7 +169,7 @@ def built(framework, make):
 
 
 @pytest.mark.parametrize("mode", ["fwd", "fwd_bwd", "bwd"])
-def test_every_form_is_called_with_the_inputs_that_it_names(framework, mode):
+def test_every_callable_form_gets_its_named_inputs(framework, mode):
     name, runner = framework
     for form, make in {**PLAIN, **FORMS_OF[name]()}.items():
         if mode != "fwd" and name == "numpy":
@@ -193,7 +193,7 @@ def test_inputs_are_in_the_callables_order():
     assert built("numpy", lambda: lambda x, gain=1, *, bias: x)[1]()[1] == ("x", "bias")
 
 
-def test_a_form_that_names_no_input_is_unsupported_at_its_builders_line(framework):
+def test_a_callable_without_named_inputs_is_unsupported(framework):
     name, _ = framework
     for form, (make, why) in {**REFUSED, **REFUSED_BY.get(name, {})}.items():
         place, build = built(name, make)

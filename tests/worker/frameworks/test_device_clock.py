@@ -1,4 +1,4 @@
-"""The clock of a GPU under jax, against traces in the layout of XLA's profiler, and a profiler of such."""
+"""jax's GPU clock, with made-up traces in the format of XLA's profiler, and a fake profiler."""
 
 import itertools
 import weakref
@@ -73,13 +73,13 @@ def test_calls_are_read_from_a_trace(events, found):
         ({"count": 2, "warnings": "Detected GPU events dropped on host"}, "events dropped"),
     ],
 )
-def test_a_trace_that_lacks_events_is_refused_in_the_profilers_words(more, why):
+def test_an_incomplete_trace_is_refused_with_the_profilers_message(more, why):
     with pytest.raises(RuntimeError, match=why):
         calls(flush(0), flush(100), **more)
 
 
 class Gpu:
-    """A GPU of one stream that is made up. A session of its profiler gives what ran while it was open."""
+    """A fake GPU with one stream. A session of its profiler returns the work during the session."""
 
     def __init__(self):
         self.now, self.ran, self.open, self.refusal, self.lost = 1000, [], False, None, 0
@@ -117,7 +117,7 @@ def clock(gpu):
     return DeviceClock(jax.devices("cpu")[0])
 
 
-def test_all_readings_of_a_turn_are_in_one_trace(gpu, clock):
+def test_all_samples_of_a_turn_are_in_one_trace(gpu, clock):
     a, b = (lambda length=length: gpu.run("k", length) for length in (100, 300))
     assert clock.read([a, b, a], 2) == pytest.approx([200e-9, 600e-9, 200e-9])
     assert [event.name for event in gpu.ran] == ["loop_add_fusion", "k"] * 6
@@ -141,7 +141,7 @@ def test_a_result_is_freed_before_the_next_call(gpu, clock):
     assert len(results) == 4
 
 
-def test_fetching_a_result_is_no_part_of_a_call(gpu, clock):
+def test_fetching_a_result_is_not_timed(gpu, clock):
     kept = []
 
     def keep(result):
@@ -156,12 +156,12 @@ def test_fetching_a_result_is_no_part_of_a_call(gpu, clock):
     assert len(kept) == 1
 
 
-def test_a_call_that_ran_nothing_there_has_no_time(clock):
+def test_a_call_without_device_work_has_no_time(clock):
     with pytest.raises(RuntimeError, match="ran nothing on the device"):
         clock.read([lambda: None], 1)
 
 
-def test_more_than_passed_on_the_host_is_refused(gpu, clock):
+def test_device_time_above_host_time_is_refused(gpu, clock):
     with pytest.raises(RuntimeError, match=r"reports 5\.00 s for calls that took 1\.00 s"):
         clock.read([lambda: gpu.run("k", 5_000_000_000)], 1)
 
@@ -173,7 +173,7 @@ def framework():
     return made
 
 
-def test_on_a_gpu_the_clock_is_the_devices(framework, gpu, monkeypatch):
+def test_a_gpu_is_timed_by_its_own_clock(framework, gpu, monkeypatch):
     monkeypatch.setattr(framework, "device", jax.devices("cpu")[0])
     clock = framework.device_clock
     framework.device = SimpleNamespace(platform="gpu")
@@ -190,7 +190,7 @@ def test_on_a_gpu_the_clock_is_the_devices(framework, gpu, monkeypatch):
         (None, 9, "including launch overhead: jax's profiler reported 0 of 2 flushes of the L2 cache"),
     ],
 )
-def test_without_the_profilers_events_it_is_the_hosts_and_says_why(framework, gpu, refusal, lost, why):
+def test_without_profiler_events_the_host_clock_is_used_with_a_reason(framework, gpu, refusal, lost, why):
     gpu.refusal, gpu.lost = refusal, lost
     framework.device = jax.devices("cpu")[0]
     assert why in framework.device_clock
@@ -219,12 +219,12 @@ for again in range(2):
 """
 
 
-def test_the_session_behind_jaxs_profiler_gives_a_trace_and_leaves_room_for_the_next(printed):
-    """The real one, on the host. It is private to jax: without it the host's clock would be read."""
+def test_jaxs_profiler_session_can_be_opened_twice(printed):
+    """Test jax's private profiler session on the host; without it, the host's clock is used."""
     assert printed(SESSIONS) == ["1", "1"]
 
 
-def test_the_flush_writes_every_byte_in_place_under_the_name_that_a_trace_has():
+def test_the_flush_writes_every_byte_in_place_under_its_trace_name():
     buffer = jax.numpy.zeros(64, jax.numpy.uint8)
     compiled = jax.jit(device_clock.seqsweep_flush_l2, donate_argnums=0).lower(buffer).compile()
     assert compiled.runtime_executable().hlo_modules()[0].name == FLUSH

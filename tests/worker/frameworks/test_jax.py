@@ -1,4 +1,4 @@
-"""jax's times of stages, from traces whose every interval is known, and its allocator's memory."""
+"""Times of jax's stages from made-up traces, and its allocator's memory."""
 
 from types import SimpleNamespace
 
@@ -35,18 +35,18 @@ def runs(*intervals):
         ([], {}),
     ],
 )
-def test_every_instant_is_shared_by_the_operators_that_run(intervals, seconds):
+def test_concurrent_operators_share_time_equally(intervals, seconds):
     found = times_by_stage(runs(*intervals), STAGES, {"loop"})
     assert {stage: pytest.approx((time.seconds, time.overlapped)) for stage, time in found.items()} == seconds
 
 
-def test_busy_time_counts_no_instant_twice():
+def test_busy_time_counts_overlap_once():
     assert busy_s(runs((0, 3, "dot"), (1, 2, "add"), (2, 4, "add"), (6, 7, "dot"))) == 5.0
 
 
 @st.composite
 def any_runs(draw):
-    """Runs in any order: of equal times, without length, nested, overlapping, and with ends before begins."""
+    """Runs in any order: simultaneous, empty, nested, overlapping, and with ends before starts."""
     times = st.integers(0, 6)
     names = st.sampled_from([*STAGES, "unheard-of"])
     return draw(st.lists(st.builds(OperatorRun, times, times, names), max_size=8))
@@ -63,7 +63,7 @@ def test_stages_share_the_busy_time_of_any_trace(runs):
     assert sum(time.seconds for time in found.values()) == pytest.approx(busy_s(runs))
 
 
-def test_no_time_is_outside_of_stages_that_last_longer_than_the_call_by_the_hosts_clock(monkeypatch):
+def test_time_outside_all_stages_is_never_negative(monkeypatch):
     monkeypatch.setattr(jax_framework, "trace_call", lambda call, sync: (4e-9, [OperatorRun(0, 5, "dot")]))
     program = SimpleNamespace(staged=SimpleNamespace(stages=STAGES, containers=set()))
     times = jax_framework.Jax().time_stages(lambda: None, SimpleNamespace(program=program))
@@ -74,11 +74,11 @@ def test_no_time_is_outside_of_stages_that_last_longer_than_the_call_by_the_host
     ("before", "after", "rise"),
     [
         ((300, 400), (350, 1000), 700),
-        ((300, 5000), (300, 5000), None),  # an earlier peak that was higher hides it
+        ((300, 5000), (300, 5000), None),  # hidden by a higher earlier peak
         (None, None, None),
     ],
 )
-def test_memory_is_the_allocators_peak_above_what_was_in_use(before, after, rise):
+def test_memory_is_the_allocators_peak_growth(before, after, rise):
     names = ("bytes_in_use", "peak_bytes_in_use")
     stats = iter([each and dict(zip(names, each, strict=True)) for each in (before, after)])
     made = jax_framework.Jax()

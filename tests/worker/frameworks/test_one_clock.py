@@ -1,4 +1,4 @@
-"""One bf16 matrix product by both methods of a GPU's clock: torch's events and jax's profiler agree."""
+"""torch's events and jax's profiler agree on the GPU time of a bf16 matrix product."""
 
 import json
 import statistics
@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.torch, pytest.mark.jax]
 
 SIZE, TURNS = 8192, 3
 AGREE = 0.03
-# The library's own choice, as torch takes it: a kernel that XLA found by trying would be another one.
+# Use cuBLAS's heuristic choice like torch: XLA's autotuner could select another kernel.
 SAME_KERNEL = "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false --xla_gpu_enable_cublaslt=false"
 PRODUCT = """
 import json, sys
@@ -41,10 +41,10 @@ print(json.dumps([timer.method, timer.reason, [s / 4 for s in readings], list(fr
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_a_matrix_product_takes_the_same_by_both_methods(printed):
+def test_both_methods_time_a_matrix_product_equally(printed):
     seconds = {"torch": [], "jax": []}
     kernels = {}
-    for _ in range(TURNS):  # in turns, as the GPU warms up
+    for _ in range(TURNS):  # alternating, because the GPU warms up
         for name, method in (("torch", "cuda_events"), ("jax", "cupti")):
             last = printed(
                 PRODUCT,

@@ -1,4 +1,4 @@
-"""Both frameworks' backwards on a function whose gradients are known in closed form."""
+"""Backwards of both frameworks on a function with gradients in closed form."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ EXPECTED = {
 
 
 def function(idle, weights, x, phase, count):
-    """A dict and an integer part among the results: y = x z count, s = Σx², and the counts again."""
+    """Results in a dict with an integer leaf: y = x z count, s = Σx², and the counts."""
     return {"y": x * weights["z"] * count, "s": (x * x).sum(), "n": count + weights["index"]}
 
 
@@ -44,7 +44,7 @@ def framework(request):
 
 
 def bound(framework, function, mode, seeds=(SEEDS[1], SEEDS[0]), names=tuple(SHAPES)):
-    """The timed call; `seeds` stand in the order of the sorted names of the floating parts: s, y.
+    """The timed call; `seeds` are in the order of the sorted names of the floating leaves: s, y.
 
     torch's is bound without its trace, which would fork this process.
     """
@@ -73,7 +73,7 @@ def same(got, want):
 
 
 @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
-def test_without_a_cotangent_it_is_ones(framework, mode):
+def test_the_default_cotangent_is_ones(framework, mode):
     x, z, count = INPUTS["x"], INPUTS["weights"]["z"], INPUTS["count"]
     gradients = framework.get(bound(framework, function, mode, seeds=None)())["gradients"]
     same(
@@ -82,7 +82,7 @@ def test_without_a_cotangent_it_is_ones(framework, mode):
 
 
 @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
-def test_gradients_stand_under_their_inputs_names(framework, mode):
+def test_gradients_have_the_names_of_their_inputs(framework, mode):
     call = bound(framework, function, mode)
     for _ in range(2):
         result = framework.get(call())
@@ -91,7 +91,7 @@ def test_gradients_stand_under_their_inputs_names(framework, mode):
 
 
 @pytest.mark.parametrize("mode", ["fwd", "fwd_bwd"])
-def test_a_result_keeps_its_form(framework, mode):
+def test_a_result_has_its_original_structure(framework, mode):
     result = framework.get(bound(framework, function, mode)())
     result = result if mode == "fwd" else result["result"]
     x, weights, count = INPUTS["x"], INPUTS["weights"], INPUTS["count"]
@@ -105,7 +105,7 @@ def test_a_cotangent_of_another_form_is_refused(framework, mode):
 
 
 @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
-def test_what_depends_on_no_input_has_no_backward(framework, mode):
+def test_a_result_without_dependence_on_inputs_has_no_backward(framework, mode):
     with pytest.raises((TypeError, Unsupported), match=r"no backward|have shapes"):
         bound(framework, lambda count: count + 1, mode, (np.ones(3),), ("count",))()
 
@@ -124,11 +124,11 @@ class TestJax:
         function = function or (lambda x, y, idle: x @ y)
         return framework.prepare(function, tuple(shapes), shapes, mode, TraceLimits(10, 1 << 40)).static
 
-    def test_a_pullback_is_a_program_of_its_own(self, jax_framework):
+    def test_a_pullback_is_a_separate_program(self, jax_framework):
         product, result = 2 * 64 * 32 * 16, 4 * 64 * 16
         inputs = 4 * (64 * 32 + 32 * 16)
         forward, backward = self.static(jax_framework, "fwd"), self.static(jax_framework, "bwd")
-        assert (forward.flops, forward.argument_bytes) == (product, inputs), "an unused input is no argument"
+        assert (forward.flops, forward.argument_bytes) == (product, inputs), "without the unused input"
         assert (backward.flops, backward.argument_bytes) == (2 * product, inputs + result)
         assert self.static(jax_framework, "fwd_bwd").flops == 3 * product
         assert len({forward.program, backward.program}) == 2

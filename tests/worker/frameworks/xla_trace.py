@@ -1,8 +1,8 @@
-"""Traces of a GPU as XLA's profiler writes them, from the events that are given.
+"""Builds GPU traces in the format of XLA's profiler from given events.
 
 The layout is that of xla/backends/profiler/gpu/cupti_collector.cc at openxla/xla@0c24aff: `CreateXEvent` adds
-the statistics, `GetDeviceXLineName` names the lines, `Flush` gives each stream a line of its own;
-xla/tsl/profiler/utils/xplane_schema.cc has the names. Lines of sums are those that xprof derives.
+the statistics, `GetDeviceXLineName` names the lines, `Flush` gives each stream its own line;
+xla/tsl/profiler/utils/xplane_schema.cc has the names. xprof derives the lines of sums.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ DETAILS = {
 
 
 class Event(NamedTuple):
-    """An event of a stream, in nanoseconds; `module` as kernels have it that no command buffer launched."""
+    """An event of a stream, in nanoseconds; `module` is set as for kernels outside of command buffers."""
 
     name: str
     start: int
@@ -33,7 +33,7 @@ class Event(NamedTuple):
 
 
 def trace(*events: Event, device: str = "/device:GPU:0", errors: str = "", warnings: str = "") -> bytes:
-    """A serialised XSpace with the host's plane, and the device's with sums of the same events."""
+    """A serialised XSpace with a host plane, and a device plane that also has sums of its events."""
     names = sorted({event.name for event in events})
     stats = ["correlation_id", "hlo_module", "hlo_op", "theoretical_occupancy_pct", "tf_op"]
     stats += [DETAILS[event.kind][0] for event in events if event.kind in DETAILS]

@@ -171,8 +171,8 @@ class Jax(Framework):
     ) -> Sequence[OperatorFigures]:
         program = prepared.program.staged
         _, runs = trace_call(call, self.sync, trace)
-        ran_alone = (run for run in runs if run.operator not in program.containers)
-        by_name = grouped(ran_alone, lambda run: run.operator)
+        operator_runs = (run for run in runs if run.operator not in program.containers)
+        by_name = grouped(operator_runs, lambda run: run.operator)
         sizes = {operator.name: operator.bytes for operator in program.operators}
         return [
             OperatorFigures(

@@ -89,11 +89,11 @@ def times_by_stage(
         if open_ and time > before:
             working = [each for each in open_ if each.operator not in containers]
             innermost = max(open_, key=lambda each: each.start_ns)
-            named = [stages.get(each.operator, "") for each in working or [innermost]]
-            named = [stage for stage in named if stage] or [""]
+            active = [stages.get(each.operator, "") for each in working or [innermost]]
+            active = [stage for stage in active if stage] or [""]
             passed = (time - before) / 1e9
-            for stage in set(named):
-                share = named.count(stage) / len(named)
+            for stage in set(active):
+                share = active.count(stage) / len(active)
                 seconds[stage] += passed * share
                 overlapped[stage] += passed * (1 - share)
         before = time

@@ -21,8 +21,8 @@ def empty(shapes: Array | Shapes, device: torch.device) -> Any:
 
 def to_tensor(leaf: Any) -> torch.Tensor:
     """Copy an array to storage that torch allocates, with the alignment that its kernels prefer."""
-    brain = leaf.dtype == ml_dtypes.bfloat16  # torch cannot convert ml_dtypes' bfloat16
-    dtype = torch.bfloat16 if brain else torch.from_numpy(np.empty(0, leaf.dtype)).dtype
+    is_bf16 = leaf.dtype == ml_dtypes.bfloat16  # torch cannot convert ml_dtypes' bfloat16
+    dtype = torch.bfloat16 if is_bf16 else torch.from_numpy(np.empty(0, leaf.dtype)).dtype
     tensor = torch.empty(leaf.shape, dtype=dtype)
     _view(tensor)[...] = leaf
     return tensor

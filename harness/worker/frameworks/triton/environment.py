@@ -22,7 +22,7 @@ def prepare_environment(*, interpret: bool, cache: Path | None = None) -> None:
         raise Unsupported(f"Triton {version} is older than 3.6; pip install -e '.[triton]'")
     if interpret and _number(version) < (3, 7) and _number(numpy) >= (2, 4):
         raise Unsupported(
-            f"Triton {version} cannot interpret loops with numpy {numpy}; install 'numpy<2.4' or 'triton>=3.7'"
+            f"Triton {version} cannot interpret loops with numpy {numpy}; install triton>=3.7, or numpy<2.4"
         )
     # The default changes from Triton 3.9 to 3.10. Set explicitly, so that a kernel remains the same program.
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")

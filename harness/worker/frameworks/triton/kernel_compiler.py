@@ -45,12 +45,12 @@ class KernelCompiler:
     def do_compile(self, job: Mapping[str, Any], name: str, owners: bool = False) -> dict[str, Any]:
         """Compute the static figures of a case for a target, and other facts that do not need a run."""
         request = Job.from_json(job)
-        wanted = gpu_of(name)
+        gpu = gpu_of(name)
         prepare_environment(interpret=False, cache=self.cache)
-        use_absent_gpu(wanted)  # a builder may query it
+        use_absent_gpu(gpu)  # a builder may query it
         built = build(loading.load(request.module), request.case)
         static = compile_call(
-            *(built, request.case.mode, wanted),
+            *(built, request.case.mode, gpu),
             TraceLimits(TRACE_SECONDS, request.memory_bytes * 1000),
             owners=owners,
         )
@@ -63,13 +63,13 @@ class KernelCompiler:
 
 def gpu_of(name: str) -> Target:
     """The target of this name. Unsupported if it is not a GPU."""
-    wanted = target(name)
-    if wanted.capability is None:
+    gpu = target(name)
+    if gpu.capability is None:
         raise Unsupported(f"Triton compiles for GPUs, not for {name}; use for example --target cuda:h100")
-    return wanted
+    return gpu
 
 
-def use_absent_gpu(wanted: Target) -> None:
+def use_absent_gpu(gpu: Target) -> None:
     """Let Triton compile for this GPU as if it were the active device."""
     import triton
     from triton.backends.compiler import GPUTarget
@@ -78,7 +78,7 @@ def use_absent_gpu(wanted: Target) -> None:
     from harness.worker.frameworks.triton.launches import AbsentDevice
 
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # use no memory of a GPU in this machine
-    architecture = int(str(wanted.capability).replace(".", ""))
+    architecture = int(str(gpu.capability).replace(".", ""))
     driver.set_active(AbsentDevice(GPUTarget("cuda", architecture, THREADS_PER_WARP)))
     # The cache key normally hashes all of Triton, which takes half a second. The version is sufficient here,
     # because the cache is deleted with the process's folder.
@@ -123,7 +123,7 @@ def compile_launches(
 
 
 def compile_call(
-    built: Built, mode: str, wanted: Target, limits: TraceLimits, *, owners: bool = False
+    built: Built, mode: str, gpu: Target, limits: TraceLimits, *, owners: bool = False
 ) -> Static:
     """The static figures of a call, with those of every kernel that it launches."""
     from harness.worker.frameworks.triton.framework import without_kernel_figures
@@ -131,7 +131,7 @@ def compile_call(
     static, recorder = compile_launches(built, mode, limits, owners=owners)
     if not recorder.launches:
         return static
-    kernels = compiled_kernels(recorder, wanted)
+    kernels = compiled_kernels(recorder, gpu)
     traced = without_kernel_figures(static, [launch.kernel for launch in recorder.launches])
     if static.program is None:
         return dataclasses.replace(traced, kernels=kernels)
@@ -144,22 +144,22 @@ def compile_call(
     )
 
 
-def compiled_kernels(recorder: Recorder, wanted: Target) -> tuple[KernelFigures, ...]:
+def compiled_kernels(recorder: Recorder, gpu: Target) -> tuple[KernelFigures, ...]:
     """The figures of every launched kernel, per configuration and grid."""
     from harness.worker.frameworks.triton.launches import count_launches
 
     cubins = dict.fromkeys(launch.compiled.asm["cubin"] for launch in recorder.launches)
     with ThreadPoolExecutor(usable_cores()) as threads:  # NVIDIA's tools are slower than Triton's compiler
         list(threads.map(machine_code.read, cubins, repeat(machine_code.tools_folder())))
-    return tuple(kernel_figures(launch, count, wanted) for launch, count in count_launches(recorder.launches))
+    return tuple(kernel_figures(launch, count, gpu) for launch, count in count_launches(recorder.launches))
 
 
-def kernel_figures(launch: Any, count: int, wanted: Target) -> KernelFigures:
+def kernel_figures(launch: Any, count: int, gpu: Target) -> KernelFigures:
     """The figures of one compiled kernel on this target: registers, shared memory, occupancy."""
     metadata, source = launch.compiled.metadata, launch.compiled.asm.get("ttir")
     return launched_kernel(
         machine_code.read(launch.compiled.asm["cubin"], machine_code.tools_folder()),
-        wanted,
+        gpu,
         kernel=launch.kernel,
         source=launch.source,
         grid=launch.grid,

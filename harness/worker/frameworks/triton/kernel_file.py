@@ -176,9 +176,9 @@ def _bind(kernel: Any, name: str, given: dict[str, Any]) -> tuple[list[Any], dic
 
 def _chosen_arguments(kernel: Any) -> set[str]:
     """Arguments and options that a kernel's autotuner and heuristics choose."""
-    words = {word for each in getattr(kernel, "configs", ()) for word in each.all_kwargs()}
-    words |= {*getattr(kernel, "values", ())}  # Heuristics
-    return words | _chosen_arguments(kernel.fn) if hasattr(kernel, "fn") else words
+    chosen = {word for each in getattr(kernel, "configs", ()) for word in each.all_kwargs()}
+    chosen |= {*getattr(kernel, "values", ())}  # Heuristics
+    return chosen | _chosen_arguments(kernel.fn) if hasattr(kernel, "fn") else chosen
 
 
 def _compile(

@@ -199,8 +199,8 @@ def configurations(autotuner: Any, args: Sequence[Any], options: Mapping[str, An
 
 def count_launches(launches: Sequence[Launch]) -> list[tuple[Launch, int]]:
     """Count launches of the same program on the same grid."""
-    alike = grouped(launches, lambda each: replace(each, compiled=getattr(each.compiled, "hash", None)))
-    return [(same[0], len(same)) for same in alike.values()]
+    groups = grouped(launches, lambda each: replace(each, compiled=getattr(each.compiled, "hash", None)))
+    return [(same[0], len(same)) for same in groups.values()]
 
 
 def _fake_pointer(value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""A stand-in for torch.cuda with its documented calls: one list of work, and graphs of it.
+"""A fake torch.cuda with the documented calls: a queue of work, and graphs of it.
 
-Work that is enqueued while a graph is captured does not run, and runs at every replay, on the same storage.
+Work that is enqueued during a capture runs only at replays, on the same storage.
 """
 
 import itertools
@@ -11,7 +11,7 @@ import pytest
 
 
 class Device:
-    """A stream of work; `done` is what ran, `now` a clock that each piece moves by a microsecond."""
+    """A stream of work; `done` lists completed work, and `now` is a clock that advances by 1 µs per item."""
 
     def __init__(self):
         self.done, self.now, self.capturing, self.streams = [], 0, None, 0
@@ -81,7 +81,7 @@ def device(monkeypatch):
         "synchronize": made.synchronize,
     }.items():
         monkeypatch.setattr(torch.cuda, name, value)
-    seconds = itertools.count()  # one passes on the host between two looks at its clock
+    seconds = itertools.count()  # the host's clock advances by one per reading
     monkeypatch.setattr("harness.worker.frameworks.torch.cuda.perf_counter", lambda: next(seconds))
     empty = torch.empty
 

@@ -1,4 +1,4 @@
-"""Modules behind a callable: they go to the case's device, and train where their parameters do."""
+"""Modules that a callable uses: they move to the case's device, and their parameters get gradients."""
 
 import functools
 
@@ -32,7 +32,7 @@ class Scale(torch.nn.Module):
 class Holder:
     def __init__(self, module):
         self.module = module
-        self.me = self  # a circle
+        self.me = self  # a reference cycle
 
     def __call__(self, x):
         return self.module(x)
@@ -65,7 +65,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_module_behind_a_callable_is_placed_as_its_author_made_it(form):
+def test_a_callables_modules_are_found_and_moved_to_the_device(form):
     module, runner = Scale(), Torch()
     runner.device = torch.device("meta")
     runner.prepare(form(module), ("x",), {"x": Array((3,), "f32")}, "fwd", TraceLimits(0, 0))
@@ -81,14 +81,14 @@ def test_a_function_has_no_modules():
 
 @pytest.fixture
 def _gradients():
-    """As `enter` does in a worker: an earlier test in this process may have turned gradients off."""
+    """Enable gradients like `enter` in a worker; an earlier test may have disabled them."""
     with torch.enable_grad():
         yield
 
 
 @pytest.mark.usefixtures("_gradients")
 @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
-def test_parameters_get_gradients_where_they_require_them_and_results_have_the_inputs_alone(mode):
+def test_parameters_get_gradients_but_results_contain_only_those_of_inputs(mode):
     module, seen = Scale(), []
     module.gain.register_hook(seen.append)
     x = torch.tensor([1.0, 2.0])

@@ -1,4 +1,4 @@
-"""Ceilings are read with clocks and devices whose every answer is known."""
+"""Ceilings with fake clocks and devices."""
 
 import pytest
 
@@ -11,7 +11,7 @@ CPU = torch.device("cpu")
 
 
 class Clock:
-    """Time that passes only where a kernel is called, one second a call."""
+    """A clock that advances by one second per kernel call."""
 
     def __init__(self, second=1.0):
         self.now, self.second = 0.0, second
@@ -33,13 +33,13 @@ def test_work_over_time_in_every_round():
     ]
 
 
-def test_a_budget_ends_the_rounds_but_not_before_there_is_an_interval():
+def test_a_budget_ends_the_rounds_only_after_enough_for_an_interval():
     clock = Clock(BUDGET_S)
     (rates,) = sample([Kernel("copy", "", 64, 128.0, clock.call)], clock.read, lambda: clock.now)
     assert len(rates) == 6
 
 
-def test_on_cuda_the_devices_events_are_read_when_all_is_done(device):
+def test_cuda_events_are_read_after_synchronisation(device):
     from harness.worker.frameworks.torch.framework import Torch
 
     framework = Torch()
@@ -48,7 +48,7 @@ def test_on_cuda_the_devices_events_are_read_when_all_is_done(device):
     assert device.done == ["synchronize", "event", *["call"] * 4, "event", "synchronize"]
 
 
-def test_streams_touch_their_working_set_and_count_what_they_read_and_write():
+def test_streams_count_the_bytes_of_their_working_set():
     found = list(ceilings.streams(CPU, 2, 8 * ceilings.SETS[1]))
     assert [(k.name, k.size, k.work / k.size) for k in found[:2]] == [
         ("copy", 1 << 15, 1.0),
@@ -60,7 +60,7 @@ def test_streams_touch_their_working_set_and_count_what_they_read_and_write():
     assert total.call().shape == (2, ceilings.SWEEP_BYTES // (1 << 15))
 
 
-def test_products_stop_growing_where_a_call_would_take_too_long():
+def test_products_stop_growing_before_a_call_takes_too_long():
     products = ceilings.matrix_products(CPU, lambda _call, _inner: ceilings.LONGEST_S)
     assert [(kernel.dtype, kernel.size, kernel.work) for kernel in products] == [
         (kind, 256, 2.0 * 256**3) for kind in ("f64", "f32", "bf16")

@@ -1,4 +1,4 @@
-"""Clocks, kernels, and capture and replay of calls, on a device that is made up."""
+"""Clocks, kernels, and capture and replay of calls, on a fake device."""
 
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ def capture(call):
 
 
 def doubling(device, x):
-    """A call of two pieces of work whose result is its input, doubled."""
+    """A call of two work items that doubles its input."""
 
     def call():
         out = torch.empty_like(x)
@@ -36,7 +36,7 @@ def doubling(device, x):
     return call
 
 
-def test_capturing_runs_nothing_but_the_calls_that_warm_up(device):
+def test_capture_runs_only_warm_up_calls(device):
     from harness.worker.frameworks.torch.cuda import WARM_CALLS
 
     replay = capture(doubling(device, torch.ones(3)))
@@ -47,7 +47,7 @@ def test_capturing_runs_nothing_but_the_calls_that_warm_up(device):
     assert device.done == ["double", "more"]
 
 
-def test_every_replay_reads_its_inputs_anew_and_writes_over_its_result(device):
+def test_every_replay_reads_its_inputs_and_overwrites_its_result(device):
     x = torch.ones(3)
     replay = capture(doubling(device, x))
     first = replay()
@@ -56,7 +56,7 @@ def test_every_replay_reads_its_inputs_anew_and_writes_over_its_result(device):
     assert first.tolist() == [10, 10, 10]
 
 
-def test_what_synchronises_is_a_sentence_with_cudas_words_and_the_remedy(device):
+def test_a_synchronising_call_is_refused_with_cudas_message_and_a_remedy(device):
     def call():
         torch.cuda.synchronize()
 
@@ -73,14 +73,14 @@ JAX = pytest.param("jax", r"already runs kernels in command buffers .* omit --gr
 
 
 @pytest.mark.parametrize(("name", "why"), [("numpy", "omit --graphs"), ("torch", "omit --graphs"), JAX])
-def test_off_cuda_there_are_none_and_xla_has_its_own(name, why):
+def test_graphs_are_refused_without_torch_on_cuda(name, why):
     pytest.importorskip(name)
     with pytest.raises(Unsupported, match=why):
         type(frameworks.get(name))().capture(lambda: None)
 
 
 class FakeCuda(frameworks.get("torch").__class__):
-    """torch on the host, whose work goes to the device that is made up."""
+    """torch on the host, which sends its work to the fake device."""
 
     def timer(self):
         from harness.worker.frameworks.torch.cuda import cuda_events
@@ -92,7 +92,7 @@ class FakeCuda(frameworks.get("torch").__class__):
         return capture(call)
 
     def wake(self):
-        """No thread of the host has a part in it."""
+        """A no-op: host threads do not take part."""
 
 
 WORKLOAD = {"batch": 1, "rows": 4, "seq": 256, "topk": 8, "recall": 0.95, "distribution": "iid"}
@@ -102,7 +102,7 @@ FRESH = {"inputs": "fresh0", "cotangent": None, "result": "answer"}
 
 @pytest.fixture
 def worker(device, tmp_path):
-    """One of a case with an input `x`; its sets hold ones and twos, fresh values are sevens."""
+    """The worker of a case with an input `x`: its sets are ones and twos, new values are sevens."""
 
     def make(mode="fwd"):
         case = Case.of("topk/exact", {}, {**WORKLOAD, "dtype": "f32"}, mode)
@@ -122,7 +122,7 @@ def collector_stays_on(monkeypatch):
         monkeypatch.setattr(f"gc.{name}", lambda: None)
 
 
-def test_a_replay_is_timed_like_a_call_of_its_own(worker, device):
+def test_a_replay_is_timed_like_a_call(worker, device):
     made = worker()
     ready = made.do_ready(2, cotangents=False, graphs=True)
     assert ready == {"method": "cuda_graph", "cache": "flushed", "reason": ""}
@@ -134,7 +134,7 @@ def test_a_replay_is_timed_like_a_call_of_its_own(worker, device):
 
 
 @pytest.mark.parametrize("sets", [1, 2])
-def test_fresh_values_come_to_the_addresses_that_were_captured(worker, tmp_path, sets):
+def test_new_values_are_written_to_the_captured_addresses(worker, tmp_path, sets):
     made = worker()
     made.do_ready(sets, cotangents=False, graphs=True)
     made.do_sample(3, 1, warm=True, fresh=FRESH)
@@ -143,7 +143,7 @@ def test_fresh_values_come_to_the_addresses_that_were_captured(worker, tmp_path,
     assert handed["inputs"]["x"].tolist() == [7, 7, 7]
 
 
-def test_a_cotangent_is_refilled_where_the_graph_reads_it(worker, tmp_path):
+def test_a_cotangent_is_refilled_in_place(worker, tmp_path):
     for name, value in (("cotangent0", 1.0), ("drawn", 3.0)):
         array_files.write(tmp_path / name, (torch.full((3,), value).numpy(),))
     made = worker("fwd_bwd")
@@ -153,7 +153,7 @@ def test_a_cotangent_is_refilled_where_the_graph_reads_it(worker, tmp_path):
     assert (inputs["x"].tolist(), seed.tolist()) == ([7, 7, 7], [3, 3, 3])
 
 
-def test_a_pullback_alone_is_refused(worker):
+def test_a_graph_of_a_backward_is_refused(worker):
     with pytest.raises(Unsupported, match="use --mode fwd_bwd"):
         worker("bwd").do_ready(2, cotangents=True, graphs=True)
 
@@ -167,7 +167,7 @@ def framework():
     return made
 
 
-def test_every_call_is_timed_between_its_own_events_after_a_flush(device):
+def test_every_call_is_timed_by_its_own_events_after_a_flush(device):
     from harness.worker.frameworks.torch.cuda import cuda_events
 
     read = cuda_events()
@@ -176,7 +176,7 @@ def test_every_call_is_timed_between_its_own_events_after_a_flush(device):
     assert device.done == [*["flush", "event", "call", "event"] * 4, "synchronize"]
 
 
-def test_events_that_are_longer_than_what_passed_here_are_refused(device, monkeypatch):
+def test_events_longer_than_host_time_are_refused(device, monkeypatch):
     from harness.worker.frameworks.torch.cuda import cuda_events
 
     monkeypatch.setattr("torch.cuda.Event.elapsed_time", lambda *_: 60_000.0)
@@ -185,7 +185,7 @@ def test_events_that_are_longer_than_what_passed_here_are_refused(device, monkey
 
 
 @pytest.mark.parametrize("on_device", [True, False])
-def test_kernels_are_the_profilers_events_of_the_device_in_order(framework, device, monkeypatch, on_device):
+def test_kernels_are_the_profilers_device_events_in_order(framework, device, monkeypatch, on_device):
     from torch.autograd import DeviceType
     from torch.autograd.profiler_util import FunctionEvent
 
@@ -216,7 +216,7 @@ def test_kernels_are_the_profilers_events_of_the_device_in_order(framework, devi
             framework.kernels(lambda: None)
 
 
-def test_memory_is_the_allocators_peak_above_what_was_in_use(framework, monkeypatch):
+def test_memory_is_the_allocators_peak_growth(framework, monkeypatch):
     stats = {"peak": 900, "now": 300}
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: stats.update(peak=stats["now"]))
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: stats["now"])

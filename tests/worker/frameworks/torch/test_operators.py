@@ -23,7 +23,7 @@ def test_operators_flops_and_bytes_of_every_stage():
     assert counts[""] == (1, 0, 2 * 4 * 64)
 
 
-def test_bytes_are_those_that_must_move():
+def test_bytes_are_those_that_an_operator_must_move():
     table, rows = torch.ones(1000, 8), torch.tensor([3, 5])
     wide = torch.ones(4, 1).expand(4, 1000)
     target = torch.empty(2, 8)
@@ -34,11 +34,11 @@ def test_bytes_are_those_that_must_move():
     assert size(lambda: table.index_select(0, rows)) == 2 * (2 * 8 * 4) + 2 * 8, (
         "what is taken, twice; and rows"
     )
-    assert size(lambda: table.new_zeros(4)) == 4 * 4, "the table is a pattern, and not read"
-    assert size(lambda: target.copy_(table[:2])) == 2 * 64, "what is overwritten is not read"
+    assert size(lambda: table.new_zeros(4)) == 4 * 4, "the table is only a pattern and is not read"
+    assert size(lambda: target.copy_(table[:2])) == 2 * 64, "the overwritten tensor is not read"
     assert size(lambda: torch.add(target, 1, out=target)) == 2 * 64
     assert size(lambda: table.new_empty(4)) == 0
-    assert size(wide.sum) == 4 * 4 + 4, "a repeated row is there once"
+    assert size(wide.sum) == 4 * 4 + 4, "a repeated row counts once"
 
 
 @pytest.mark.parametrize("mode", ["fwd", "fwd_bwd"])

@@ -1,4 +1,4 @@
-"""Owners of torch's peaks: storages with the lines that make them, against hand counts and the allocator."""
+"""Buffer breakdown of torch's peaks: storages with source lines, against hand counts and the allocator."""
 
 import inspect
 from functools import partial
@@ -22,7 +22,7 @@ def rows(owners):
     return [(each.kind, each.operator or each.name, each.bytes, each.source) for each in owners.owners]
 
 
-def test_the_peak_s_storages_with_their_lines(owned):
+def test_the_peaks_storages_have_their_source_lines(owned):
     def function(x):
         one = x + 1
         two = one * 2
@@ -42,7 +42,7 @@ def test_the_peak_s_storages_with_their_lines(owned):
     assert owned(function, (N,), owners=False).owners is None
 
 
-def test_what_a_backward_needs_is_named_saved_with_its_forward_s_line(owned):
+def test_saved_storages_have_the_forwards_source_line(owned):
     def function(x):
         bent = x.exp()
         return bent.sin()
@@ -60,7 +60,7 @@ def test_what_a_backward_needs_is_named_saved_with_its_forward_s_line(owned):
     assert ("saved", "exp", 4 * N, line_of(function, 1)) in rows(pullback)
 
 
-def test_the_peak_is_the_allocator_s_high_water_mark(owned):
+def test_the_peak_equals_the_allocators(owned):
     torch = pytest.importorskip("torch")
     from torch.profiler import ProfilerActivity, profile
 

@@ -26,8 +26,8 @@ def test_a_matrix_product_is_counted_exactly(trace):
     assert memory(static) == (arguments, output, 0, 0, arguments + output)
 
 
-def test_temporaries_are_what_lives_at_the_peak(trace):
-    """x + 1 and its double live at once; before the sum is made, one of them is gone."""
+def test_temporaries_are_the_storages_at_the_peak(trace):
+    """x + 1 and its double are live at once; one of them is freed before the sum."""
     assert memory(trace(lambda x: ((x + 1) * 2).sum(), (N,))) == (4 * N, 4, 8 * N - 4, 0, 12 * N)
     static = trace(lambda x: x.exp(), (N,))
     assert memory(static) == (4 * N, 4 * N, 0, 0, 8 * N)
@@ -60,7 +60,7 @@ def test_attention_counts_visible_pairs(trace, torch, causal, rows, columns, pai
     assert trace(attend, *shapes, mode="fwd_bwd").flops == forward + backward
 
 
-def test_the_other_devices_kernels_are_counted_alike(torch):
+def test_kernels_of_other_devices_are_counted_equally(torch):
     from harness.worker.frameworks.torch.operators import FORMULAS
 
     query, key = (2, 8, 64, 16), (2, 2, 64, 16)
@@ -114,13 +114,13 @@ def test_a_backward_counts_neither_the_forward_nor_its_cotangent(trace):
         (lambda x: 1 / 0, "cannot be traced over fake tensors: ZeroDivisionError: division by zero"),
     ],
 )
-def test_what_cannot_be_traced_has_no_figures_but_a_reason(trace, function, says):
+def test_an_untraceable_call_has_a_reason(trace, function, says):
     static = trace(function, (N,))
     assert static.planned_bytes is None
     assert all(reason.startswith(says) for reason in static.unavailable.values())
 
 
-def test_a_trace_without_end_is_abandoned(trace, torch):
+def test_an_endless_trace_is_abandoned(trace, torch):
     def forever(x):
         while True:
             x = x + 1
@@ -189,8 +189,8 @@ def test_a_hash_is_the_same_in_every_process(printed):
     assert here[0].startswith("sha256:")
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own, where its compiler is imported
-def test_of_a_compiled_callable_the_function_inside_is_traced(trace, torch):
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # raised by torch when its compiler is imported
+def test_the_original_function_of_a_compiled_callable_is_traced(trace, torch):
     def inside(x, y):
         return torch.softmax(x @ y, -1)
 
@@ -202,9 +202,9 @@ def test_of_a_compiled_callable_the_function_inside_is_traced(trace, torch):
     assert "torch.compile does not report" in compiled.unavailable["temp_bytes"]
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own, where its compiler is imported
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # raised by torch when its compiler is imported
 @pytest.mark.filterwarnings("ignore:flex_attention called without")
-def test_an_operator_of_the_compiler_alone_is_named(trace, torch):
+def test_a_compiler_only_operator_is_named(trace, torch):
     from torch.nn.attention.flex_attention import flex_attention
 
     compiled = torch.compile(flex_attention)
@@ -213,7 +213,7 @@ def test_an_operator_of_the_compiler_alone_is_named(trace, torch):
 
 
 @pytest.mark.parametrize("causal", [True, False])
-def test_dense_attention_counts_what_it_costs(trace, causal):
+def test_dense_attentions_counts_equal_its_cost(trace, causal):
     n = 1 << 16
     w = ATTENTION.workload(seq=n, causal=causal, heads=2, kv_heads=1, head_dim=64)
     pairs = n * (n + 1) // 2 if causal else n * n

@@ -1,4 +1,4 @@
-"""Kernels of files that register nothing: found, launched over nothing, compiled; or refused."""
+"""Compilation of kernels in files without registered implementations, and its errors."""
 
 import json
 import os
@@ -20,7 +20,7 @@ import triton.language as tl
 
 from .sibling import misspelt, thrice
 
-ARCH = triton.runtime.driver.active.get_current_target().arch  # asked of a device that is not here
+ARCH = triton.runtime.driver.active.get_current_target().arch  # queries an absent device
 print("a module that prints")
 
 
@@ -99,7 +99,7 @@ def answer(question):
         return str(refusal)
 
 answers = [answer(question) for question in json.loads(sys.argv[1])]
-assert os.environ["CUDA_VISIBLE_DEVICES"] == "", "a GPU that is here gives none of its memory"
+assert os.environ["CUDA_VISIBLE_DEVICES"] == "", "no memory of a present GPU is used"
 print("\\n" + json.dumps(answers))
 """
 SCALE = "x=bf16[1000], out=f32[1000], n=1000, BLOCK=256"
@@ -117,7 +117,7 @@ REFUSED = {
     ("scale", "x=f32[8], BLOCK=8", "1"): "--args: scale needs out, n; use for example --args 'x=f32[64Ki]",
     ("tuned", "x=i32[8], n=8, BLOCK=8", "1"): "--args: the kernel's decorator chooses BLOCK",
     ("scale", f"{SCALE}, ACT=relu", "1"): '--args: ACT: "relu" is not a number or dtype',
-    ("scale", SCALE.replace("bf16", "bf17"), "1"): '--args: x: no dtype "bf17"; nearest: "bf16"',
+    ("scale", SCALE.replace("bf16", "bf17"), "1"): '--args: x: unknown dtype "bf17"; nearest: "bf16"',
     ("scale", "x=f32[1.5]", "1"): '--args: x: "1.5" is not a whole number',
     ("scale", "n=64k", "1"): '--args: n: "64k" is not a quantity; write it like 4096 or 128Ki',
     ("scale", "n=", "1"): '--args: "n=" is not NAME=VALUE; use for example --args',
@@ -133,16 +133,16 @@ UNCOMPILED = {
     ("guessed", "x=f32[8]"): "KeyError: 'nothing'",
 }  # fmt: skip
 FILES = {
-    "device": ("import torch\ntorch.cuda.current_device()", "device.py:2: ", "; move what needs a device"),
+    "device": ("import torch\ntorch.cuda.current_device()", "device.py:2: ", "; move module-level code"),
     "lacks": ("import nothing_like_it", "No module named 'nothing_like_it'; install that module"),
-    "leaves": ("import sys\nsys.exit(3)", "leaves.py:2: SystemExit: 3; move what needs"),
+    "leaves": ("import sys\nsys.exit(3)", "leaves.py:2: SystemExit: 3; move module-level code"),
     "empty": ("KERNELS = []", "the file has no Triton kernel; decorate one with @triton.jit"),
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What one process answers to all launches: by name, and the sentences of those refused."""
+    """The figures of all launches in one process by name, and the errors of refused ones."""
     pytest.importorskip("triton")
     folder = tmp_path_factory.mktemp("kernels") / "theirs"
     folder.mkdir()
@@ -164,7 +164,7 @@ def answers(tmp_path_factory):
     ]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, json.dumps(questions)],
-        # The second is a habit of authors, which must not matter.
+        # Authors often add the second line, which must not matter.
         env={**os.environ, "CUDA_VISIBLE_DEVICES": "0", "TRITON_INTERPRET": "1"},
         cwd=ROOT,
         capture_output=True,
@@ -187,7 +187,7 @@ def test_a_kernel_has_figures_on_every_target(answers):
     assert (typed["grid"], typed["warps"]) == ([4, 2], 2)
 
 
-def test_a_tuned_kernel_has_a_row_per_configuration_that_its_author_leaves(answers):
+def test_a_tuned_kernel_has_a_row_per_remaining_configuration(answers):
     names = {
         name: [each["configuration"].split()[0] for each in answers[name]["cuda:h100"]["kernels"]]
         for name in ("tuned", "every")
@@ -195,13 +195,13 @@ def test_a_tuned_kernel_has_a_row_per_configuration_that_its_author_leaves(answe
     assert names == {"tuned": ["BLOCK=128"], "every": ["BLOCK=128", "BLOCK=1024"]}
 
 
-def test_what_one_target_does_not_compile_is_said_beside_the_other(answers):
+def test_a_failure_on_one_target_is_reported_next_to_the_others_figures(answers):
     assert "fp8e4nv not supported" in answers["newer"]["cuda:a100"]["reason"]
     assert len(answers["newer"]["cuda:h100"]["kernels"]) == 1
 
 
 @pytest.mark.parametrize("launch", REFUSED)
-def test_a_wrong_launch_is_one_sentence(answers, launch):
+def test_an_invalid_launch_is_refused(answers, launch):
     assert str(answers[launch]).startswith(REFUSED[launch])
 
 
@@ -214,7 +214,7 @@ def test_a_kernel_that_does_not_compile_says_why(answers, launch):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_cannot_be_imported_is_one_sentence(answers, name):
+def test_a_file_that_cannot_be_imported_is_refused(answers, name):
     assert all(said in answers[name] for said in FILES[name][1:]), answers[name]
 
 

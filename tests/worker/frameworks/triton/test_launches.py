@@ -1,4 +1,4 @@
-"""Which launches of a traced call are its own."""
+"""Launches that belong to a traced call, and overflow of their offsets."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.torch
-def test_what_makes_a_call_ready_is_no_launch_of_it():
+def test_launches_while_binding_are_not_recorded():
     pytest.importorskip("triton")
     from harness.worker.frameworks.triton.launches import Launch, Recorder
 
@@ -41,7 +41,7 @@ def line(operation):
 
 
 def addresses(*operations):
-    """The IR of a kernel with these operations; the last one's value is added to its pointer."""
+    """The IR of a kernel with these operations; the last value is added to its pointer."""
     *before, last = operations
     kind = last.rpartition(" : ")[2].rpartition(" -> ")[2].rpartition(" to ")[2]
     value = last.partition(" = ")[0]
@@ -82,12 +82,12 @@ READ = ("%read = tt.load %x : !tt.ptr<i32>", "%start = arith.muli %read, %n : i3
         (READ, 1 << 30, None, False),
     ],
 )
-def test_an_offset_overflows_by_the_grid_the_arguments_and_the_constants(operations, n, grid, overflows):
+def test_offset_overflows_follow_from_grid_arguments_and_constants(operations, n, grid, overflows):
     assert overflowing(addresses(*operations), n, grid or (65536,)) == (("x",) if overflows else ())
 
 
 @pytest.mark.torch
-def test_the_last_element_of_two_to_the_31_is_reached_in_32_bits():
+def test_a_tensor_of_2_to_the_31_elements_fits_32_bit_offsets():
     sums = ["%first = arith.muli %row, %c64_i32 : i32", "%firsts = tt.splat %first : i32 -> tensor<64xi32>"]
     sums += ["%offsets = arith.addi %firsts, %at : tensor<64xi32>"]
     ttir = HEAD + "".join(map(line, sums))

@@ -1,4 +1,4 @@
-"""Calls that torch makes on a device of the tensor's, made by operators where it has none."""
+"""Calls that need the tensor's device, replaced by operators that do not."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def indices():
 
 
 @pytest.mark.parametrize("number", range(16))
-def test_an_index_reads_and_writes_what_torch_does(number):
+def test_indexing_equals_torchs(number):
     import torch
 
     from harness.worker.frameworks.triton.launches import NoDeviceGuards
@@ -33,7 +33,7 @@ def test_an_index_reads_and_writes_what_torch_does(number):
     assert torch.equal(mine, written)
 
 
-def test_no_call_asks_for_the_device():
+def test_no_call_needs_the_device():
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 

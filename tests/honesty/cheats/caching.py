@@ -1,13 +1,13 @@
-"""Answers that are remembered instead of computed."""
+"""Cached results."""
 
-from rightly import largest, nothing
 from seqsweep import implementation
+from shared_functions import largest, nothing
 
 from impls.topk.family import TopkWorkload
 
 
-def remembering(w, key_of):
-    """Computes once for every key, and returns copies: what is returned is its caller's."""
+def caching(w, key_of):
+    """Computes once for every key, and returns copies, which the caller may change."""
     answers = {}
 
     def select(scores):
@@ -25,34 +25,34 @@ def copied(answer):
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_the_object(w: TopkWorkload):
-    """Caches an answer per array object, by its id."""
-    return remembering(w, id)
+    """Caches a result per array object, by its id."""
+    return caching(w, id)
 
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_the_address(w: TopkWorkload):
-    """Caches an answer per storage address."""
-    return remembering(w, lambda scores: scores.ctypes.data)
+    """Caches a result per storage address."""
+    return caching(w, lambda scores: scores.ctypes.data)
 
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_the_shape(w: TopkWorkload):
-    """Caches an answer per shape and dtype, as a compiled plan may be cached."""
-    return remembering(w, lambda scores: (scores.shape, scores.dtype))
+    """Caches a result per shape and dtype, as a compiled plan may be cached."""
+    return caching(w, lambda scores: (scores.shape, scores.dtype))
 
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_a_few_values(w: TopkWorkload):
-    """Caches an answer per first four values."""
-    return remembering(w, lambda scores: scores[0, 0, :4].tobytes())
+    """Caches a result per first four values."""
+    return caching(w, lambda scores: scores[0, 0, :4].tobytes())
 
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_the_content(w: TopkWorkload):
-    """Caches an answer per input content, by a checksum over all of it."""
+    """Caches a result per input content, by a checksum of all values."""
     from zlib import crc32
 
-    return remembering(w, crc32)
+    return caching(w, crc32)
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -61,7 +61,7 @@ def remembers_from_the_third_time(w: TopkWorkload):
     from collections import Counter
     from zlib import crc32
 
-    seen, answer = Counter(), remembering(w, crc32)
+    seen, answer = Counter(), caching(w, crc32)
 
     def select(scores):
         key = crc32(scores)
@@ -73,13 +73,13 @@ def remembers_from_the_third_time(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def replays_the_first_answer(w: TopkWorkload):
-    """Computes one answer and returns it from every call."""
-    return remembering(w, lambda _: None)
+    """Computes one result and returns it from every call."""
+    return caching(w, lambda _: None)
 
 
 @implementation(framework="numpy", semantics="exact")
 def answers_the_first_set_alone(w: TopkWorkload):
-    """Stores the answer to the first input, and does nothing for others."""
+    """Stores the result for the first input, and computes nothing for others."""
     first = {}
 
     def select(scores):
@@ -93,11 +93,11 @@ def answers_the_first_set_alone(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def draws_the_inputs_itself(w: TopkWorkload):
-    """Draws sixteen input sets from the run's seed, and prepares their answers."""
+    """Draws sixteen input sets from the run's seed, and prepares their results."""
     import zlib
 
     import numpy as np
-    from rightly import worker
+    from shared_functions import worker
 
     from impls.topk.family import FAMILY
 
@@ -115,7 +115,7 @@ def draws_the_inputs_itself(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_on_disk(w: TopkWorkload):
-    """Caches answers in files named by the content."""
+    """Caches results in files named by a hash of the content."""
     import tempfile
     from hashlib import sha256
     from pathlib import Path
@@ -136,7 +136,7 @@ def remembers_on_disk(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def remembers_when_nobody_looks(w: TopkWorkload):
-    """Caches by content, and uses the cache only after eight calls in a row that it could have answered."""
+    """Caches by content, and uses the cache only after eight consecutive cache hits."""
     answers, row = {}, [0]
 
     def select(scores):
@@ -152,7 +152,7 @@ def remembers_when_nobody_looks(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def looks_ahead(w: TopkWorkload):
-    """Checks in every call whether another input has changed, and prepares that answer."""
+    """Checks in every call whether another input has changed, and prepares its result."""
     known = {}
 
     def select(scores):
@@ -169,7 +169,7 @@ def looks_ahead(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def spies_on_the_refilling(w: TopkWorkload):
-    """Replaces numpy's copy function with one that prepares the answer."""
+    """Replaces numpy's copy function with one that prepares the result."""
     import numpy as np
 
     copyto, answers = np.copyto, {}
@@ -189,9 +189,9 @@ def spies_on_the_refilling(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def reads_the_inputs_to_come(w: TopkWorkload):
-    """Reads the group's folder for inputs of later calls, and prepares their answers."""
+    """Reads the group's folder for inputs of later calls, and prepares their results."""
     import numpy as np
-    from rightly import worker
+    from shared_functions import worker
 
     folders, answers = set(), {}
 

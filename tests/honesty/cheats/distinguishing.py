@@ -1,10 +1,10 @@
-"""Right where it is judged, and nothing done where it is timed."""
+"""Correct results when checked, and no work when timed."""
 
 import gc
 import time
 
-from rightly import frames, largest, nothing, partitioned
 from seqsweep import implementation
+from shared_functions import frames, largest, nothing, partitioned
 
 from impls.topk.family import TopkWorkload
 
@@ -14,7 +14,7 @@ KEEPING = ("fresh", "keep")
 
 @implementation(framework="numpy", semantics="exact")
 def asks_the_collector(w: TopkWorkload):
-    """Repeats its last answer while the garbage collector is off, as under the clock."""
+    """Repeats its last result while the garbage collector is off, as it is during timing."""
     answers = []
 
     def select(scores):
@@ -27,7 +27,7 @@ def asks_the_collector(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def reads_the_stack(w: TopkWorkload):
-    """Looks for the judging functions among its callers."""
+    """Looks for the checking functions among its callers."""
 
     def select(scores):
         judged = any(frame.f_code.co_name in JUDGING for frame in frames())
@@ -38,7 +38,7 @@ def reads_the_stack(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def reads_its_callers_variables(w: TopkWorkload):
-    """Reads its callers' variables for whether this answer will be judged."""
+    """Reads its callers' variables to find out whether this result will be checked."""
 
     def is_kept(frame):
         return frame.f_code.co_name in JUDGING or any(frame.f_locals.get(name) for name in KEEPING)
@@ -51,7 +51,7 @@ def reads_its_callers_variables(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def works_once(w: TopkWorkload):
-    """Computes its first answer, and nothing afterwards."""
+    """Computes its first result, and nothing afterwards."""
     calls = []
 
     def select(scores):
@@ -63,7 +63,7 @@ def works_once(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def waits_for_a_rhythm(w: TopkWorkload):
-    """Takes ten calls of equal length for warm-up, and computes nothing afterwards."""
+    """Treats calls as warm-up until ten are equally long, and computes nothing afterwards."""
     lengths = []
 
     def select(scores):
@@ -79,7 +79,7 @@ def waits_for_a_rhythm(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def rests_in_a_window(w: TopkWorkload):
-    """Does nothing in calls 16 to 60, and takes a fifth of the time there."""
+    """Computes nothing in calls 16 to 60, which take a fifth of the time."""
     calls = []
 
     def select(scores):
@@ -110,7 +110,7 @@ def tells_a_trace_from_a_run(w: TopkWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def works_while_garbage_is_collected(w: TopkWorkload):
-    """Prepares its answers when the collector runs, which is before every turn."""
+    """Prepares its results when the garbage collector runs, which is before every turn."""
     known = {}
 
     def answer(phase, _):
