@@ -114,9 +114,7 @@ def test_what_hangs_in_the_interpreter_costs_its_own_check(tmp_path):
     first, second = records(folder, "run", code=3)
     assert {first["status"], second["status"]} == {"planned"}
     assert first["correctness"] is None
-    assert (
-        "not checked, because the interpreter takes more than 2.00 s at 256 tokens" in second["reason"]
-    )
+    assert "not checked, because the interpreter takes more than 2.00 s at 256 tokens" in second["reason"]
 
 
 LAUNCH = ("--target", "cuda:a100", "--args", "x=f32[4Ki], y=f32[64], n=1000, BLOCK=64, num_warps=1")
