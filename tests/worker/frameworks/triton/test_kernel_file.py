@@ -119,7 +119,7 @@ REFUSED = {
     ("scale", f"{SCALE}, ACT=relu", "1"): '--args: ACT: "relu" is neither a number nor a dtype',
     ("scale", SCALE.replace("bf16", "bf17"), "1"): '--args: x: no dtype "bf17"; nearest: "bf16"',
     ("scale", "x=f32[1.5]", "1"): '--args: x: "1.5" is not a whole number',
-    ("scale", "n=64k", "1"): '--args: n: "64k" is not a quantity; write it like 4096 or 128Ki',
+    ("scale", "n=64k", "1"): '--args: n: "64k" is not a quantity; write for example 4096 or 128Ki',
     ("scale", "n=", "1"): '--args: "n=" is no NAME=VALUE; write them as in --args',
     ("scale", "n=1, n=2", "1"): "--args: n is given twice; leave one out",
     ("scale", SCALE, "m/BLOCK"): '--grid: "m" is neither a number nor an argument that is one',
