@@ -143,7 +143,7 @@ class OperatorFigures:
     operator: str  # the framework's or compiler's name
     stage: str  # in which it ran; empty outside stages
     seconds: float  # without the operators that it calls
-    calls: int
+    calls: int  # in one profiled call
     bytes: int | None = None  # of its operands and results; None if not counted
 
 

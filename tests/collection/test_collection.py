@@ -151,7 +151,7 @@ def end_early(records):
     [
         (tear, "the line is incomplete"),
         (end_early, "shard 5/8: 2 of its cases have no record"),
-        (lambda records: RunFolder(records.parent).update_info(finished=None), "shard 5/8: it is not finished"),
+        (lambda records: RunFolder(records.parent).update_info(finished=None), "5/8: it is not finished"),
         (lambda records: (records.parent / CRASHES / "5.txt").unlink(), "5.txt: cannot be read"),
     ],
 )
