@@ -226,12 +226,12 @@ def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:
 
 
 def without_flag(command: Sequence[str], flag: str) -> list[str]:
-    """The words of a command without a flag and its argument."""
-    words = list(command)
-    if flag in words:
-        at = words.index(flag)
-        del words[at : at + 2]
-    return [word for word in words if not word.startswith(f"{flag}=")]
+    """The arguments of a command without a flag and its argument."""
+    arguments = list(command)
+    if flag in arguments:
+        at = arguments.index(flag)
+        del arguments[at : at + 2]
+    return [each for each in arguments if not each.startswith(f"{flag}=")]
 
 
 def _union(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:

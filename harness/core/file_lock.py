@@ -44,7 +44,7 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         self.descriptor = _open(path, os.O_RDWR | os.O_CREAT)
-        self.held = False
+        self.locked = False
         try:
             os.fchmod(self.descriptor, 0o600)  # a user who can open it can lock it, and block its owner
         except OSError:
@@ -57,7 +57,7 @@ class FileLock:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        self.held = True
+        self.locked = True
         signature = {"pid": os.getpid(), "command": command, "since": time.time()}
         with suppress(OSError):  # a full disk: it is locked, but not signed
             os.ftruncate(self.descriptor, 0)
@@ -69,10 +69,10 @@ class FileLock:
         return _signature(self.descriptor)
 
     def release(self) -> None:
-        if self.held:
+        if self.locked:
             os.ftruncate(self.descriptor, 0)
             fcntl.flock(self.descriptor, fcntl.LOCK_UN)
-            self.held = False
+            self.locked = False
 
     def close(self) -> None:
         """Free the lock if this process has it, and close the file."""

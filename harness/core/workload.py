@@ -98,9 +98,9 @@ class Field(Declared):
             if self.optional:
                 return None
             raise ValueError(f"{self.name} needs a value")
-        types, words = KINDS[self.kind]
+        types, description = KINDS[self.kind]
         if not isinstance(value, types) or isinstance(value, bool) != (self.kind == "bool"):
-            raise ValueError(f"{self.name} must be {words}, not {shown}")
+            raise ValueError(f"{self.name} must be {description}, not {shown}")
         if isinstance(value, str):
             return self._check_text(value, shown)
         if self.kind == "float":

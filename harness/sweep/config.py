@@ -19,12 +19,12 @@ from harness.sweep.yaml_nodes import (
     Scalar,
     YamlMapping,
     at,
+    choices,
     items,
     read,
     scalar,
     scalars,
     table,
-    words,
 )
 
 FILE = "bench.yaml"
@@ -99,7 +99,7 @@ def load(path: Path, home: Path | None = None) -> Config:
     return Config(
         path=path.absolute(),
         home=(home or path.parent).absolute(),
-        default=words(named.node, "default", tuple(suites)) if named else tuple(suites),
+        default=choices(named.node, "default", tuple(suites)) if named else tuple(suites),
         settings=Settings().with_overrides({name: raw.text for name, raw in _settings_in(defaults).items()}),
         plugins=_plugins(root, path),
         suites=suites,
@@ -119,8 +119,8 @@ def suite_of(name: str, entry: Entry) -> SuiteConfig:
     if "family" not in keys:
         raise UsageError(f"{entry.where}: suite {name} has no family; add family: …")
 
-    modes = words(keys["mode"].node, "mode", MODES) if "mode" in keys else MODES[:1]
-    devices = words(keys["device"].node, "device", DEVICES) if "device" in keys else DEVICES[:1]
+    modes = choices(keys["mode"].node, "mode", MODES) if "mode" in keys else MODES[:1]
+    devices = choices(keys["device"].node, "device", DEVICES) if "device" in keys else DEVICES[:1]
     model_keys = [key for key in MODEL_KEYS if key in keys] if "model" in keys else []
     return SuiteConfig(
         name=name,

@@ -10,7 +10,7 @@ from harness.catalog.models import PHASES, model
 from harness.core.errors import UsageError
 from harness.core.units import format_count, parse_count
 from harness.core.workload import Value, canonical
-from harness.sweep.yaml_nodes import Scalar, at, words
+from harness.sweep.yaml_nodes import Scalar, at, choices
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def model_points(
     phases = keys.get("phase") or (Scalar.from_text("phase", "prefill"),)
     if len(phases) > 1:
         raise UsageError(f"{phases[1].where}: a suite has one phase; write one suite for each phase")
-    (phase,) = words(phases[0], "phase", tuple(PHASES))
+    (phase,) = choices(phases[0], "phase", tuple(PHASES))
     sizes = keys.get("tp") or (Scalar.from_text("tp", "1"),)
     points: list[ModelPoint] = []
     lacking: list[NotDerivableError] = []

@@ -111,7 +111,7 @@ def scalars(node: Node, what: str) -> tuple[Scalar, ...]:
     return tuple(values)
 
 
-def words(node: Node, what: str, known: Sequence[str]) -> tuple[str, ...]:
+def choices(node: Node, what: str, known: Sequence[str]) -> tuple[str, ...]:
     """A value or a list of values from a closed set. UsageError for a duplicate."""
     chosen: list[str] = []
     for item in scalars(node, what):

@@ -89,7 +89,7 @@ def test_a_process_that_ends_when_all_is_compiled_again_is_lost(tmp_path, side):
     with pytest.raises(Lost):
         world.pair(2)
     assert world.paired().verdict == INVALID
-    assert world.paired("threshold").living
+    assert world.paired("threshold").unsettled
 
 
 def test_what_is_too_long_by_its_shorter_lengths_is_not_called(tmp_path):
@@ -126,5 +126,5 @@ def test_a_process_that_ends_between_its_cases_is_nobodys_fault(tmp_path):
     world.process_acts["base", "release"] = Ended("crashed", "killed by SIGSEGV")
     with pytest.raises(SideError, match=r"a process of the base \(git:1a2\) cannot go on: killed by SIGSEGV"):
         world.pair()
-    assert world.paired().living
+    assert world.paired().unsettled
     assert not world.processes
