@@ -1,1 +1,1 @@
-"""Collecting stored runs of several machines into one folder of results."""
+"""Collecting stored runs of several machines into one results folder."""

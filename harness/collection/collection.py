@@ -1,4 +1,4 @@
-"""Collecting: the runs of other folders into one, shards joined; doing it again changes nothing."""
+"""Collecting: copies the runs of other folders into one, and joins shards. Repetition changes nothing."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, GZIPPE
 class Collection:
     """The outcome of collecting.
 
-    `joined` are all sweeps in shards of the folder, `copied` the ids of whole runs that it lacked. `changed`
-    says whether anything was written. `problems` are sentences about runs of the sources that were left out.
+    `joined` are all sharded sweeps in the folder, `copied` the ids of new whole runs. `changed` is whether
+    anything was written. `problems` are sentences about runs of the sources that were left out.
     """
 
     joined: tuple[JoinedRun, ...]
@@ -29,9 +29,9 @@ class Collection:
 
 
 def collect(sources: Sequence[Path], results: Path) -> Collection:
-    """Bring the runs of the sources into `results`/runs.
+    """Collect the runs of the sources in `results`/runs.
 
-    UsageError for a source without runs, and for a joined run there that is torn.
+    UsageError for a source without runs, and for a damaged joined run in `results`/runs.
     """
     problems: list[str] = []
     target = results / "runs"
@@ -59,13 +59,13 @@ def collect(sources: Sequence[Path], results: Path) -> Collection:
     new = {name: files for name, files in {**wanted, **copies}.items() if before.get(name) != files}
     for name, files in new.items():
         write_run(target / name, files)
-    for name in before.keys() - wanted.keys():  # its pieces stand in another one now
+    for name in before.keys() - wanted.keys():  # its pieces are now in another joined run
         _delete(target / name)
     return Collection(joined, tuple(copies), tuple(problems), bool(new))
 
 
 def _pieces_here(folder: RunFolder) -> list[Piece]:
-    """The pieces of a run in the folder that is collected into; none of a shard that is still measured."""
+    """The pieces of a run in the target folder; empty for a shard that is still being measured."""
     info = folder.readable_info([])
     if info.get("shards"):
         try:
@@ -79,9 +79,9 @@ def _pieces_here(folder: RunFolder) -> list[Piece]:
 
 
 def _runs_of(source: Path) -> list[RunFolder]:
-    """The runs of a folder of results, of its folder `runs`, or the run that it is itself.
+    """The runs in a results folder or its folder `runs`, or the run of a run folder.
 
-    A folder that has none is one of several folders of results, as a repository of many machines' is.
+    A folder without runs may contain several results folders, for example one for each machine.
     """
     path = source.resolve()
     if is_run(path):
@@ -90,12 +90,12 @@ def _runs_of(source: Path) -> list[RunFolder]:
     if not runs and path.is_dir():
         runs = [run for folder in sorted(path.iterdir()) for run in runs_in(folder / "runs")]
     if not runs:
-        raise UsageError(f"{source} holds no runs; name a folder of results, or of one run")
+        raise UsageError(f"{source} has no runs; name a results folder, or a run's folder")
     return runs
 
 
 def run_files(folder: Path) -> dict[str, bytes]:
-    """A run's files by their path in its folder. MachineError where one cannot be read."""
+    """A run's files by their path in its folder. MachineError if one cannot be read."""
     forms = (FINGERPRINTS, ENVIRONMENTS, RECORDS, GZIPPED, INFO)
     names = [name for name in forms if (folder / name).exists()]
     crashes = [f"{CRASHES}/{path.name}" for path in sorted((folder / CRASHES).glob("*.txt"))]
@@ -106,7 +106,7 @@ def run_files(folder: Path) -> dict[str, bytes]:
 
 
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write a run's files, each whole or not at all, in their order. MachineError where they cannot be."""
+    """Write a run's files in their order, each one atomically. MachineError if one cannot be written."""
     make_folder(folder)
     with run_lock(folder, "seqsweep collect", lambda _: None):
         for name, data in files.items():

@@ -1,7 +1,6 @@
 """A joined run: the pieces of one sweep from machines of one kind, as one run that every command reads.
 
-It is a function of its pieces alone: in whichever order, how often and from where they were collected, its
-files are the same byte for byte.
+It depends only on its pieces: its files are identical for every order, number and source of collections.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, 
 
 @dataclass
 class Piece:
-    """A shard's run: `info` is its run.json, `lines` are those of its records.
+    """A shard's run: `info` is its run.json, `lines` are the lines of its records.
 
-    `fingerprints` and `environments` are those of its run, by their hash; `crashes` are files by name.
+    `fingerprints` and `environments` are by their hash; `crashes` are files by name.
     """
 
     run: str
@@ -47,7 +46,7 @@ class Piece:
 
     @property
     def sweep(self) -> tuple[Any, ...]:
-        """Equal for the pieces that may be joined: one sweep by one version, and last the kind of machine."""
+        """The key of joinable pieces: the sweep, the version, and last the kind of machine."""
         kinds = tuple(sorted({kind_of_machine(facts) for facts in self.fingerprints.values()}))
         targets = tuple(self.info.get("targets") or ())
         return (self.info["shard"]["sweep"], self.info["depth"], self.info["version"], targets, kinds)
@@ -58,16 +57,17 @@ class Piece:
 
     @property
     def why_not_whole(self) -> str:
-        """Why it cannot be joined: it was interrupted, or copied halfway; empty where it can."""
+        """Why it cannot be joined, for example after an incomplete copy; empty if it can."""
         planned = {case for suite in self.info["suites"].values() for case in suite["cases"]}
         if missing := planned - {record.case for record in self.records}:
             return f"{len(missing)} of its cases have no record"
-        return "" if self.info.get("finished") else "it has no end"
+        return "" if self.info.get("finished") else "it is not finished"
 
 
 def kind_of_machine(facts: Mapping[str, Any]) -> str:
-    """Equal for machines whose figures may stand in one run: a fingerprint, and the sizes of caches, without
-    the threads, which suites set, and without the number of the one GPU that was visible, where it was one.
+    """The key of machines with figures that may be joined: fingerprint and sizes of caches.
+
+    It does not have the threads, which suites set, or the number of a single visible GPU.
     """
     kind = {**hashed_facts(facts), **cache_texts(facts), "threads": None}
     flags = dict(facts.get("flags") or {})
@@ -77,9 +77,9 @@ def kind_of_machine(facts: Mapping[str, Any]) -> str:
 
 
 def read_pieces(folder: RunFolder) -> list[Piece]:
-    """The pieces in a run's folder: one of a shard's own, several of a joined run, none of a whole sweep's.
+    """The pieces in a run's folder: one for a shard, several for a joined run, none for a whole sweep.
 
-    Each has its own appends, facts and crashes. SeqsweepError where one is not whole.
+    Each piece has its appends, facts and crashes. SeqsweepError if a piece is incomplete.
     """
     info = folder.info
     infos: Mapping[str, Any] = info.get("shards") or ({folder.id: info} if info.get("shard") else {})
@@ -95,7 +95,7 @@ def read_pieces(folder: RunFolder) -> list[Piece]:
     fingerprints, environments = folder.fingerprints(), folder.environments()
     pieces: list[Piece] = []
     for run, own in lines.items():
-        # The fingerprints are of all devices, so that shards of other devices are of one kind.
+        # The fingerprints of all devices, so that shards of different devices have the same kind.
         piece = Piece(run, infos[run], own, fingerprints)
         if why := piece.why_not_whole:
             raise _not_whole(folder, f"shard {piece.index}/{piece.count}: {why}")
@@ -107,7 +107,7 @@ def read_pieces(folder: RunFolder) -> list[Piece]:
 
 
 def whole_lines(folder: RunFolder) -> list[Line]:
-    """The lines of a run's records. UsageError where they are torn."""
+    """The lines of a run's records. UsageError if one is incomplete."""
     whole, rest = folder.split()
     if rest:
         line = next((line for line in rest if line.problem), rest[0])
@@ -122,7 +122,7 @@ def _not_whole(folder: RunFolder, why: str) -> UsageError:
 
 
 def _describes_shard(info: Mapping[str, Any]) -> bool:
-    """Whether a run.json, of the right types, has what joining needs."""
+    """Whether a run.json, with the right types, has the fields that joining needs."""
     shard = info.get("shard")
     if shard is None or shard["index"] > shard["count"]:
         return False
@@ -134,7 +134,7 @@ def _describes_shard(info: Mapping[str, Any]) -> bool:
 
 
 def _crashes(folder: RunFolder, records: Iterable[Record]) -> dict[str, bytes]:
-    """The files in the run's folder of crashes that its records name, and no others."""
+    """The files in the run's crashes folder that its records name."""
     names = {record.crash_file.rpartition("/")[2] for record in records if record.crash_file}
     try:
         return {name: read_regular(folder.path / CRASHES / name) for name in sorted(names)}
@@ -150,7 +150,7 @@ class JoinedRun:
 
     @property
     def id(self) -> str:
-        """An id by the earliest start and the first run, so that joins of one second have different ids."""
+        """An id from the earliest start and the first run, so that joins in one second have different ids."""
         started = min(piece.info["started"] for piece in self.pieces)
         first = min(piece.run for piece in self.pieces)
         return new_run_id(datetime.fromisoformat(started), f"joined {first}")
@@ -169,7 +169,7 @@ class JoinedRun:
 
     @property
     def info(self) -> dict[str, Any]:
-        """The joined run.json, with each piece's own under `shards`; unfinished while shards are missing."""
+        """The joined run.json, with the pieces' run.json in `shards`; unfinished while shards are missing."""
         first = self.pieces[0].info
         return {
             **{key: value for key, value in first.items() if key not in ("shard", "largest")},
@@ -208,10 +208,10 @@ class JoinedRun:
 
 
 def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:
-    """The pieces as joined runs, one for each sweep and kind of machine.
+    """Join the pieces to runs, one for each sweep and kind of machine.
 
-    Where two runs took the same shard, the later one begins a second joined run: it repeats the measurement,
-    and is never mixed into the first.
+    If two runs measured the same shard, the later one starts a second joined run: it repeats the measurement,
+    and is not mixed with the first.
     """
     sweeps: dict[tuple[Any, ...], dict[tuple[int, int], Piece]] = {}
     for piece in sorted(pieces, key=lambda piece: piece.run):
@@ -226,12 +226,12 @@ def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:
 
 
 def without_flag(command: Sequence[str], flag: str) -> list[str]:
-    """The words of a command without a flag and its argument."""
-    words = list(command)
-    if flag in words:
-        at = words.index(flag)
-        del words[at : at + 2]
-    return [word for word in words if not word.startswith(f"{flag}=")]
+    """The arguments of a command without a flag and its argument."""
+    arguments = list(command)
+    if flag in arguments:
+        at = arguments.index(flag)
+        del arguments[at : at + 2]
+    return [each for each in arguments if not each.startswith(f"{flag}=")]
 
 
 def _union(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -240,15 +240,15 @@ def _union(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def describe_joined(run: JoinedRun) -> str:
-    """`20261120T113000Z-1a2b3c4: topk, 2 of 8 shards, 96 records on AMD EPYC; absent: 3, 4, 5, 6, 7, 8`."""
+    """`20261120T113000Z-1a2b3c4: topk, 2 of 8 shards, 96 records on AMD EPYC; missing: 3, 4, 5, 6, 7, 8`."""
     first, records = run.pieces[0], sum(1 for piece in run.pieces for _ in piece.records)
     machine = next((facts.get("cpu") for facts in first.fingerprints.values()), None)
     on = f" on {machine}" if machine else ""
-    absent = f"; absent: {', '.join(map(str, run.absent))}" if run.absent else ""
+    absent = f"; missing: {', '.join(map(str, run.absent))}" if run.absent else ""
     shards = f"{len(run.shards)} of {run.count} shards"
     return f"{run.id}: {', '.join(first.info['suites'])}, {shards}, {records} records{on}{absent}"
 
 
 def joined_data(run: JoinedRun) -> dict[str, Any]:
-    """A joined run for --json: which shards it has, and which are absent."""
+    """A joined run for --json: its shards, and the absent ones."""
     return {"run": run.id, "shards": run.shards, "of": run.count, "absent": run.absent}

@@ -24,7 +24,7 @@ from harness.findings.receipt import Receipt, receipt_of, require_picture_url
 from harness.findings.receipt_text import text_of, to_text
 from harness.findings.recheck import DIFFERS, HOLDS, StatementCheck
 from harness.store.atomic import write_files
-from harness.store.find import KEPT, all_runs, find, runs_in
+from harness.store.find import REFERENCE, all_runs, find, runs_in
 from harness.sweep.project import Project
 
 LOCK = "constraints.txt"
@@ -153,7 +153,9 @@ def find_record(project: Project, prefix: str, run: str | None) -> Record:
     if len(prefix) < LEAST_DIGITS or not set(prefix) <= set("0123456789abcdef"):
         raise UsageError(f'--record: "{prefix}" is not a hash; write its first {LEAST_DIGITS} digits or more')
     results = project.results
-    stored = [*reversed(all_runs(results)), *runs_in(results / KEPT)] if run is None else [find(results, run)]
+    stored = (
+        [*reversed(all_runs(results)), *runs_in(results / REFERENCE)] if run is None else [find(results, run)]
+    )
     for folder in stored:
         if record := folder.record_of_hash(prefix):
             return record

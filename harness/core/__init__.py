@@ -1,7 +1,6 @@
-"""The words of the project as frozen data: case, workload, record, metric, units, errors, protocol, answers.
+"""The project's terms as frozen data: case, workload, record, metric, units, errors and protocol.
 
-A class here checks itself when it is built: a record that contradicts itself cannot exist. `paths` and
-`machine` say where the project lies, and what of this machine it may use. Standard library only, but
-for msgspec where plain data is checked, and nothing of the harness is imported: every other room may import
-this one.
+Classes here validate themselves when they are built, so a record cannot contradict itself. `paths` has the
+project's folders, and `machine` the resources that it may use. Every other package may import this one. It
+imports only the standard library, and msgspec to validate plain data.
 """

@@ -13,10 +13,10 @@ from harness.core.workload import Value, canonical
 
 @dataclass(frozen=True)
 class Case:
-    """The unit that is measured and stored.
+    """One implementation at one point: the unit that is measured and stored.
 
-    `options` and `workload` are sorted (name, value) pairs, complete but for workload fields that
-    joined later and stand at their default.
+    `options` and `workload` are sorted (name, value) pairs. They are complete, except for workload fields
+    that were added later and have their default.
     """
 
     implementation: str
@@ -38,7 +38,7 @@ class Case:
         return cls(implementation, *pairs, mode, device)
 
     def to_json(self) -> dict[str, Any]:
-        """The case as plain data, which :meth:`of` takes."""
+        """The case as plain data, for :meth:`of`."""
         return {**vars(self), "options": dict(self.options), "workload": dict(self.workload)}
 
     @property
@@ -64,18 +64,18 @@ class Case:
 
     @property
     def group(self) -> str:
-        """Equal for all cases that are compared with each other."""
+        """The key of the case's group, equal for all cases that are compared with each other."""
         return f"{self.family}@{self.point}:{self.mode}:{self.device}"
 
     @property
     def panel(self) -> str:
-        """What a table or chart holds fixed, `batch=1,rows=128:fwd:cpu`: not implementation and length."""
+        """The id without implementation and length, for one table or chart: `batch=1,rows=128:fwd:cpu`."""
         rest = [pair for pair in self.workload if pair[0] != "seq"]
         return f"{_spell(rest)}:{self.mode}:{self.device}"
 
     @property
     def series(self) -> str:
-        """Equal for the cases that differ in their sequence length only."""
+        """The key of the case's series, equal for cases that differ only in sequence length."""
         return f"{self.label}@{self.panel}"
 
 
@@ -102,7 +102,7 @@ def split_label(text: str) -> tuple[str, dict[str, str]]:
         if not equals:
             raise ValueError(f'option "{pair}" in "{text}" has no value; write {pair}=…')
         if name.strip() in options:
-            raise ValueError(f'option "{name.strip()}" stands twice in "{text}"; give it one value')
+            raise ValueError(f'option "{name.strip()}" is twice in "{text}"; give it one value')
         options[name.strip()] = value.strip()
     return match[1].strip(), options
 
@@ -123,31 +123,31 @@ class IdParts(NamedTuple):
 
 
 def split_id(case_id: str) -> IdParts:
-    """`mask/scatter@batch=1,seq=64:fwd:cpu` → its parts. ValueError for a text of another form."""
+    """Split an id like `mask/scatter@batch=1,seq=64:fwd:cpu`. ValueError for another text."""
     label, _, setting = case_id.partition("@")
     return IdParts(label, *split_setting(setting))
 
 
 def split_setting(text: str) -> tuple[str, str, str]:
-    """`batch=1,seq=64:fwd:cpu`, the end of an id, → (`batch=1,seq=64`, `fwd`, `cpu`)."""
-    parts = text.rsplit(":", 2)  # from the right, as a text field may hold a colon
+    """Split the end of an id: `batch=1,seq=64:fwd:cpu` → (`batch=1,seq=64`, `fwd`, `cpu`)."""
+    parts = text.rsplit(":", 2)  # from the right, because a text field may contain a colon
     if len(parts) < 3:
-        raise ValueError(f'"{text}" does not end a case id; write field=value,…:mode:device')
+        raise ValueError(f'"{text}" is not the end of a case id; write field=value,…:mode:device')
     return parts[0], parts[1], parts[2]
 
 
 def split_list(text: str) -> list[str]:
-    """Split at commas that stand outside brackets."""
+    """Split at commas outside brackets."""
     return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
 
 
 def matches(pattern: str, case_id: str) -> bool:
-    """Whether an id is the pattern, or what its `*` and `?` stand for."""
+    """Whether an id matches a pattern with `*` and `?`."""
     return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
 
 
 def matching_ids(patterns: Sequence[str], ids: Iterable[str], where: str = "--cases") -> tuple[str, ...]:
-    """The ids that any pattern matches, in their order. UsageError for a pattern that matches none."""
+    """The ids that match any pattern, in their order. UsageError for a pattern without a match."""
     known = tuple(ids)
     for pattern in patterns:
         if not any(matches(pattern, case_id) for case_id in known):
@@ -156,9 +156,9 @@ def matching_ids(patterns: Sequence[str], ids: Iterable[str], where: str = "--ca
 
 
 def _near(pattern: str, ids: Sequence[str]) -> str:
-    """The id or the implementation that was meant; one id as an example where nothing is near."""
+    """The nearest id or implementation; else one id as an example."""
     whole = {f"{case_id.partition('@')[0]}@*": None for case_id in ids}
     close = difflib.get_close_matches(pattern, [*whole, *ids], n=1, cutoff=0.6)
     if close:
         return f'; nearest: "{close[0]}"'
-    return f'; an id is written like "{ids[0]}"' if ids else "; no case is left to choose from"
+    return f'; write an id like "{ids[0]}"' if ids else "; there are no cases"

@@ -1,20 +1,20 @@
-"""The methods by which calls are timed, and the clock that each of them reads.
+"""The methods by which calls are timed, and the clock of each.
 
-Two times are compared only where both are of one clock.
+Two times are compared only if they are of the same clock.
 """
 
 from typing import NamedTuple
 
 
 class Method(NamedTuple):
-    """A way of timing a call: the `clock` that it reads, and its name for a reader."""
+    """A method of timing a call: the `clock` that it reads, and its displayed name."""
 
     clock: str
     name: str
 
 
-# `device`: from a call's start on the device to the end of its last kernel or copy, with L2 flushed before.
-# `replay`: the same, of a call that was captured and is launched as one CUDA graph.
+# `device`: from a call's start on the device to the end of its last kernel or copy, after a flush of L2.
+# `replay`: the same interval for a captured call that is launched as one CUDA graph.
 METHODS = {
     "wall": Method("host", "wall clock"),
     "cuda_events": Method("device", "CUDA events"),

@@ -1,4 +1,4 @@
-"""Declarations of an author, held to the types of their fields where they are made, at their line."""
+"""Validation of an author's declarations: values are checked against field types when they are created."""
 
 import inspect
 import re
@@ -12,15 +12,15 @@ from harness.core.errors import UsageError
 
 WORD = r"[A-Za-z0-9_.-]+"  # the characters of names in a case's id
 Word = Annotated[str, "letters, digits and _"]
-LONG = 60  # characters of a value: of a longer one its type is named
-NUMBERS = {int: Integral, float: Real}  # numpy's are among them
+LONG = 60  # characters of a value; for a longer value, errors name its type
+NUMBERS = {int: Integral, float: Real}  # numpy's numbers are instances
 
 
 class Declared:
-    """Base of the dataclasses that authors make."""
+    """Base class of the dataclasses that authors create."""
 
     def __post_init__(self) -> None:
-        """UsageError names the first value that is not of its field's type."""
+        """Check all values. UsageError names the first value that is not of its field's type."""
         for name, kind in _types(type(self)).items():
             value = getattr(self, name)
             if not _fits(value, kind):
@@ -39,7 +39,7 @@ def _types(declared: type) -> dict[str, Any]:
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type, with what it holds; of a function's type, whether it can be called."""
+    """Whether a value and its items are of a type; a function type accepts any callable."""
     outer, inner = get_origin(kind) or kind, get_args(kind)
     if outer is Any:
         return True
@@ -60,6 +60,6 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _in_words(kind: Any) -> str:
-    """`Mapping[str, Semantics]`: a type as its author would write it."""
+    """A type as its author would write it, for example `Mapping[str, Semantics]`."""
     word = get_args(kind)[1] if get_origin(kind) is Annotated else inspect.formatannotation(kind)
     return re.sub(r"\b\w+\.", "", word)

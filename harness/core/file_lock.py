@@ -1,9 +1,9 @@
-"""A lock file: one process holds it at a time and signs it, and its death frees it, however it dies.
+"""A lock file: one process at a time locks and signs it, and any death of the process frees it.
 
-The lock is flock(2)'s. It belongs to the open file: a process that opens and closes the same file beside it
-does not drop it, as it would drop a lock of fcntl(2). Over NFS the kernel makes it a lock of the whole
-file's bytes, which needs a descriptor that can write. So a holder opens for writing; and a file that is
-replaced or removed is another file, so no lock file ever is.
+The lock is flock(2)'s. It belongs to the open file: unlike a lock of fcntl(2), it remains if the process
+opens and closes the same file again. Over NFS the kernel locks all bytes of the file, which needs a
+descriptor for writing, so a holder opens for writing. Lock files are never replaced or removed, because a
+new file would have a separate lock.
 """
 
 import errno
@@ -23,7 +23,7 @@ NOT_OURS = "it belongs to another user"
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that holds a lock. `who` is its command as it signed, or its user if that is another."""
+    """The process that has locked a file. `who` is its signed command, or its user if another user."""
 
     pid: int
     who: str
@@ -31,7 +31,7 @@ class Holder:
 
     def __str__(self) -> str:
         if self is UNSIGNED:
-            return "another process, which has not said its name"
+            return "another process (unknown command)"
         age = format_seconds(max(0.0, time.time() - self.since), 2)
         return f"process {self.pid} {self.who} for {age}"
 
@@ -40,42 +40,42 @@ UNSIGNED = Holder(0, "", 0.0)
 
 
 class FileLock:
-    """A lock file that is open in this process. Raises OSError where it cannot be opened or locked."""
+    """A lock file that is open in this process. Raises OSError if it cannot be opened or locked."""
 
     def __init__(self, path: Path) -> None:
         self.descriptor = _open(path, os.O_RDWR | os.O_CREAT)
-        self.held = False
+        self.locked = False
         try:
-            os.fchmod(self.descriptor, 0o600)  # who can open it can hold it, and block its user
+            os.fchmod(self.descriptor, 0o600)  # a user who can open it can lock it, and block its owner
         except OSError:
             self.close()
             raise
 
     def take(self, command: str) -> bool:
-        """Hold and sign it if it is free; whether this process holds it now."""
+        """Lock and sign the file if it is free; return whether this process has locked it."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        self.held = True
+        self.locked = True
         signature = {"pid": os.getpid(), "command": command, "since": time.time()}
-        with suppress(OSError):  # a full disk: it is held all the same, by a process without a name
+        with suppress(OSError):  # a full disk: it is locked, but not signed
             os.ftruncate(self.descriptor, 0)
             os.pwrite(self.descriptor, json.dumps(signature).encode(), 0)
         return True
 
     def holder(self) -> Holder:
-        """The holder who signed the lock; UNSIGNED where the signature is missing or illegible."""
+        """The holder who signed the lock; UNSIGNED if the signature is missing or unreadable."""
         return _signature(self.descriptor)
 
     def release(self) -> None:
-        if self.held:
+        if self.locked:
             os.ftruncate(self.descriptor, 0)
             fcntl.flock(self.descriptor, fcntl.LOCK_UN)
-            self.held = False
+            self.locked = False
 
     def close(self) -> None:
-        """Free it where this process holds it, and close the file."""
+        """Free the lock if this process has it, and close the file."""
         try:
             self.release()
         finally:
@@ -83,9 +83,9 @@ class FileLock:
 
 
 def holder_of(path: Path) -> Holder | None:
-    """The holder of the lock file at `path`; None where it is free or does not exist.
+    """The holder of the lock file at `path`; None if it is free or does not exist.
 
-    Raises OSError where it cannot be opened.
+    Raises OSError if it cannot be opened.
     """
     try:
         descriptor = _open(path, os.O_RDONLY)
@@ -101,8 +101,8 @@ def holder_of(path: Path) -> Holder | None:
 
 
 def _open(path: Path, flags: int) -> int:
-    # In a folder that everybody may write to, a link could lead anywhere. A child that inherited the
-    # descriptor would hold the lock after this process's death.
+    # In a folder that all users can write to, a link could have any target. A child that inherited the
+    # descriptor would keep the lock after this process's death.
     descriptor = open_descriptor(path, flags | os.O_NOFOLLOW, 0o600)
     if os.fstat(descriptor).st_uid != os.geteuid():
         os.close(descriptor)

@@ -14,14 +14,14 @@ CPUS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """A processor; `features` are the sorted names by which compilers and kernels choose instructions."""
+    """A processor; `features` are the sorted names of its instruction-set extensions."""
 
     name: str
     features: tuple[str, ...]
 
 
 def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Processor:
-    """The first processor that the kernel lists; it calls the features `flags` on x86, `Features` on Arm."""
+    """The first processor that the kernel lists. Its features are `flags` on x86, `Features` on Arm."""
     first = kernel_text(cpuinfo).split("\n\n")[0]
     keys = (line.partition(":") for line in first.splitlines())
     values = {key.strip(): value.strip() for key, _, value in keys}
@@ -30,19 +30,19 @@ def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Processor:
 
 
 def usable_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
-    """Bytes of RAM, or of the control group's limit where that is lower. MachineError without /proc."""
+    """The bytes of RAM, or of the control group's limit if that is lower. MachineError without /proc."""
     _, _, size = kernel_text(meminfo).partition("MemTotal:")
     if not size:
-        raise MachineError(f"{meminfo} cannot be read, and no process is watched without it; mount /proc")
+        raise MachineError(f"{meminfo} cannot be read, but the memory monitor needs it; mount /proc")
     total = int(size.split()[0]) * 1024
     limit = control_group_limit()
     return total if limit is None else min(total, limit)
 
 
 def first_visible_gpu() -> str | None:
-    """The first GPU that CUDA may use, as CUDA_VISIBLE_DEVICES names it; None where that hides all.
+    """The first GPU in CUDA_VISIBLE_DEVICES; None if that hides all GPUs.
 
-    An index, the beginning of a UUID (`GPU-…`), or a part of a GPU (`MIG-…`); other words hide all.
+    It is an index, a prefix of a UUID (`GPU-…`), or a part of a GPU (`MIG-…`); other words hide all GPUs.
     """
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
     return first if first.isdigit() or first.startswith(("GPU-", "MIG-")) else None
@@ -55,7 +55,7 @@ def usable_cores() -> int:
 
 @dataclass(frozen=True, slots=True)
 class DataCache:
-    """A cache that holds data. `shared_by` are the kernel's numbers of the cores that it belongs to."""
+    """A data cache or unified cache. `shared_by` are the kernel's numbers of its cores."""
 
     level: int
     size_bytes: int
@@ -64,7 +64,7 @@ class DataCache:
 
 
 def data_caches(core: int, system: Path = CPUS) -> list[DataCache]:
-    """A core's caches of data by level, as the kernel describes them; empty where it does not."""
+    """A core's data caches by level, from the kernel; empty if the kernel does not describe them."""
     found: list[DataCache] = []
     for folder in sorted((system / f"cpu{core}/cache").glob("index*")):
         level, kind, size, shared = (
@@ -77,7 +77,7 @@ def data_caches(core: int, system: Path = CPUS) -> list[DataCache]:
 
 
 def caches(cores: Iterable[int], system: Path = CPUS) -> dict[str, int]:
-    """`L1`, `L2`, … → the bytes of these cores' data caches together; empty where they are not known."""
+    """The total bytes of these cores' data caches by level (`L1`, `L2`, …); empty if unknown."""
     distinct = {cache for core in cores for cache in data_caches(core, system)}
     levels: dict[str, int] = {}
     for cache in sorted(distinct, key=lambda cache: cache.level):
@@ -96,7 +96,7 @@ def control_groups(
 ) -> Iterator[Path]:
     """The folders of this process's control groups for a controller (v1 or v2), and of their parents.
 
-    Inside a container the listed group may lie outside the mounted tree; its root then holds the files.
+    In a container the listed group may be outside the mounted tree; its root then has the files.
     """
     for line in kernel_text(membership).splitlines():
         _, controllers, group = line.split(":", 2)
@@ -113,7 +113,7 @@ def control_groups(
 def control_group_limit(
     root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")
 ) -> int | None:
-    """The tightest memory limit of this process's control groups."""
+    """The lowest memory limit of this process's control groups."""
     files = (
         folder / name
         for folder in control_groups("memory", root, membership)
@@ -124,7 +124,7 @@ def control_group_limit(
 
 
 def kernel_text(path: Path) -> str:
-    """The text of a file of the kernel; empty where it does not exist or may not be read."""
+    """The text of a kernel's file; empty if it does not exist or cannot be read."""
     try:
         return path.read_text()
     except OSError:

@@ -1,7 +1,7 @@
-"""The distribution-free interval of a median, used where samples are judged and where shown.
+"""The distribution-free confidence interval of a median.
 
-The interval runs between two order statistics; its coverage follows from the binomial
-distribution alone, whatever the shape of the timings.
+The interval is between two order statistics. Its coverage follows from the binomial distribution, and does
+not depend on the distribution of the timings.
 """
 
 import itertools
@@ -16,14 +16,14 @@ LEVEL = 0.95
 def median_ranks(count: int, level: float = LEVEL) -> tuple[int, int] | None:
     """0-based ranks of the narrowest symmetric interval that covers the median at `level`.
 
-    None when `count` samples cannot reach the level (fewer than 6 at 95 %).
+    None if `count` samples cannot reach the level (fewer than 6 at 95 %).
     """
     allowed = (1 - level) / 2
     tail = 0.0
     low = -1
     for rank in range(count // 2):
-        # The median lies below order statistic r (from 0) where at most r samples lie below it, which has the
-        # probability P(Bin(count, 1/2) ≤ r): the sign test, inverted. Ties only make the interval safer.
+        # The median is below order statistic r (from 0) if at most r samples are below it. The probability is
+        # P(Bin(count, 1/2) ≤ r): the sign test, inverted. Ties only make the interval more conservative.
         tail += math.comb(count, rank) / 2**count
         if tail > allowed:
             break
@@ -32,9 +32,9 @@ def median_ranks(count: int, level: float = LEVEL) -> tuple[int, int] | None:
 
 
 def median(samples: Sequence[float]) -> float:
-    """The middle of the samples, or the mean of the two in the middle. At least one is needed.
+    """The median of at least one sample.
 
-    `statistics.median` gives the same in twice the time, which a stored run takes for millions of rounds.
+    `statistics.median` takes twice the time, which matters for the millions of rounds of a stored run.
     """
     ordered, half = sorted(samples), len(samples) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
@@ -53,5 +53,5 @@ def median_interval(
 
 
 def samples_needed(level: float = LEVEL) -> int:
-    """The fewest samples that give an interval at `level`."""
+    """The smallest number of samples with an interval at `level`."""
     return next(count for count in itertools.count(1) if median_ranks(count, level))

@@ -1,4 +1,4 @@
-"""Plain data, as JSON holds it: read into dataclasses with every type checked, and made from figures."""
+"""Plain data for JSON: converted to dataclasses with type checks, and made from figures."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -8,20 +8,19 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# msgspec keeps what it learns of a dataclass on the class while it is still learning it: a second thread that
-# asks for the same class meanwhile reads past the end of what is there. A class may ask for another in turn.
+# msgspec caches a dataclass's type information on the class before it is complete: a second thread that uses
+# the same class meanwhile reads past its end. The lock is reentrant, because classes refer to each other.
 _CONVERSION = RLock()
-WHOLE = 1 << 63  # what JSON's readers hold as a whole number
+WHOLE = 1 << 63  # JSON readers support whole numbers below this
 
 
 def from_plain(kind: type[T], data: Any) -> T:
-    """The object of a dataclass that plain data describes; fields that it does not know are left out.
+    """Convert plain data to an object of a dataclass; unknown fields are left out.
 
-    Lists become tuples, and whole numbers stay whole where the field allows them. ValueError says what is
-    wrong, with the path of the field: a value of another type, a missing field, a contradiction that the
-    class itself refuses.
+    Lists become tuples, and whole numbers stay whole if the field allows them. ValueError, with the path of
+    the field, for a value of another type, a missing field, or an object that the class refuses.
     """
-    import msgspec  # loads in 15 ms, which `--help` does without
+    import msgspec  # takes 15 ms, which `--help` saves
 
     try:
         with _CONVERSION:
@@ -31,23 +30,23 @@ def from_plain(kind: type[T], data: Any) -> T:
 
 
 def digest(data: Any) -> str:
-    """SHA-256 of plain data, whatever the order of its keys."""
+    """The SHA-256 of plain data, independent of the order of its keys."""
     import msgspec
 
     return sha256(msgspec.json.encode(data, order="deterministic")).hexdigest()
 
 
 def plain_number(value: Any) -> Any:
-    """A number of numpy's as Python's, for an encoder that does not know it. TypeError for anything else."""
+    """A number of numpy as a number of Python, for encoders. TypeError for anything else."""
     if not hasattr(value, "item"):
         raise TypeError(f"{type(value).__name__} has no JSON form")
     return value.item()
 
 
 def plain(value: Any) -> Any:
-    """A figure as JSON can hold it: numpy's as Python's, what is not finite as its name.
+    """A figure for JSON: numpy's numbers become Python's, and numbers that are not finite become text.
 
-    TypeError for anything else, such as a list: a record could be written with it, but not read again.
+    TypeError for anything else, for example a list: a record with it could be written, but not read.
     """
     number: Callable[[], Any] | None = getattr(value, "item", None)
     value = number() if number else value
@@ -58,12 +57,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if value is not None and not isinstance(value, (int, float)):
-        raise TypeError(f"a {type(value).__name__} is no figure; give a number, a text or None")
+        raise TypeError(f"a {type(value).__name__} is not a figure; use a number, a text or None")
     return value
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """(dotted name, value before, value now) of what differs, as the first has it, then what is new."""
+    """(dotted name, old value, new value) of all differences: the old names in order, then new names."""
     for name in [*before, *(name for name in now if name not in before)]:
         old, new = before.get(name), now.get(name)
         if isinstance(old, Mapping) and isinstance(new, Mapping):

@@ -1,7 +1,7 @@
-"""The descendants of a process, from the kernel's own lists.
+"""The descendants of a process, from the kernel's lists.
 
-A scan of /proc, as psutil does it, takes a hundred times as long, and fails where other users' processes are
-hidden (hidepid). A list may lack a process while a sibling of it ends (proc_pid_task_children(5)).
+A scan of /proc, as in psutil, takes a hundred times as long, and fails if other users' processes are hidden
+(hidepid). A list may omit a process while a sibling of it ends (proc_pid_task_children(5)).
 """
 
 import os
@@ -14,13 +14,13 @@ LISTED = Path(f"/proc/self/task/{os.getpid()}/children").exists()  # not where C
 def with_descendants(pid: int) -> list[int]:
     """A process and its descendants."""
     members = [pid]
-    for member in members:  # grows on the way
+    for member in members:  # grows during the loop
         members += children(member)
     return members
 
 
 def children(pid: int) -> list[int]:
-    """The child processes of all threads of a process; empty where it has ended."""
+    """The child processes of all threads of a process; empty if it has ended."""
     if not LISTED:
         return [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _parent(stat) == pid]
     found: list[int] = []
@@ -31,7 +31,7 @@ def children(pid: int) -> list[int]:
 
 
 def allowed_cores(pid: int) -> set[int]:
-    """The cores that some thread of a process or of its descendants may run on."""
+    """The cores that any thread of a process or its descendants may run on."""
     allowed: set[int] = set()
     for member in with_descendants(pid):
         with suppress(OSError):
@@ -41,14 +41,14 @@ def allowed_cores(pid: int) -> set[int]:
 
 
 def _children(task: Path) -> list[int]:
-    """The child processes of one thread; empty where it has ended."""
+    """The child processes of one thread; empty if it has ended."""
     with suppress(OSError):
         return [int(child) for child in (task / "children").read_text().split()]
     return []
 
 
 def _parent(stat: Path) -> int | None:
-    """The parent's id in /proc/PID/stat (proc_pid_stat(5)), behind a name that may itself hold brackets."""
+    """The parent's id in /proc/PID/stat (proc_pid_stat(5)), after a name that may contain brackets."""
     with suppress(OSError):
         return int(stat.read_bytes().rpartition(b")")[2].split()[1])
     return None

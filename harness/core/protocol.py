@@ -1,12 +1,12 @@
 """The protocol between the runner and its processes: one JSON object per packet.
 
-The runner and the measuring processes share no code above this layer. Requests are `{"do": …}`;
-what comes back is one of the fields of :class:`Reply`. Before it a worker may
-say `{"compiling": true}`, and `false` when that has ended: a compiler's time has a limit of its own.
+The runner and the measuring processes share no code above this layer. Requests are `{"do": …}`; a reply is
+one of the fields of :class:`Reply`. Before a reply, a worker may send `{"compiling": true}`, and `false` when
+that has ended, because compile time has its own limit.
 
-A worker shares its process with an implementation, so that its answer is no more to be trusted than the
-implementation is. An answer that lacks a field of its verb's form, or has one of another type, ends that one
-case; fields that no form names are ignored. To have a verb answer with another figure, add it to the form.
+A worker shares its process with an implementation, so its replies are not trusted. A reply without a field
+of its verb's form, or with a value of another type, ends that case. Fields that are not in the form are
+ignored. To add a figure to a verb's reply, add it to the form.
 """
 
 from __future__ import annotations
@@ -37,12 +37,11 @@ class Job:
     """The job of a process, given at its fork.
 
     `role` is `case` (measures one case), `reference` (draws a group's inputs, computes references and
-    verifies results), `side` (one side of a gate: it holds several cases, each with a job of its own) or
-    `target` (compiles cases for targets that are not at hand, each with a job of its own).
-    `case` is what it measures or judges, and `folder` holds its group's arrays. `module` is where the
-    implementation is loaded from; a reference worker finds its family through it. In a gate `side` says
-    whose code it is, and `within` is the folder that the module must come from. Its `threads` cores begin
-    with the `core`-th that it may use.
+    verifies results), `side` (one side of a gate, with several cases, each with its own job) or `target`
+    (cross-compiles cases, each with its own job). `case` is the case to measure or verify, and `folder` has
+    the group's arrays. `module` defines the implementation; a reference worker finds its family through it.
+    In a gate `side` is the side of the code, and `within` is the folder that must contain the module. The
+    process uses `threads` of its allowed cores, starting with number `core`.
     """
 
     role: str
@@ -69,7 +68,7 @@ class Job:
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Two connected ends that keep packets whole."""
+    """Two connected sockets that preserve packets."""
     left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     for end in (left, right):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PACKET)
@@ -82,15 +81,15 @@ def send(end: socket.socket, message: Mapping[str, Any], fds: Sequence[int] = ()
 
 
 def has_message(end: socket.socket, seconds: float) -> bool:
-    """Whether, within so many seconds, there is a message to receive or the other end has closed."""
-    # Not select(2), which takes no descriptor from 1024 on: a group may have as many processes.
+    """Whether there is a message to receive, or the other end closes, within `seconds`."""
+    # Not select(2), which does not support descriptors from 1024 on: a group may have more processes.
     waiting = select.poll()
     waiting.register(end, select.POLLIN)
     return bool(waiting.poll(1000 * seconds))
 
 
 def receive(end: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """(message, descriptors); the message is None where the other end has closed, or sent no JSON object."""
+    """(message, descriptors); the message is None if the other end has closed, or has not sent JSON."""
     fds = array.array("i")
     try:
         data, ancillary, _, _ = end.recvmsg(PACKET, socket.CMSG_LEN(4 * fds.itemsize))
@@ -101,18 +100,18 @@ def receive(end: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
             fds.frombytes(payload[: len(payload) - len(payload) % fds.itemsize])
     try:
         message = json.loads(data) if data else None
-    except (ValueError, RecursionError):  # an implementation wrote into a descriptor that is not its own
+    except (ValueError, RecursionError):  # an implementation wrote to the runner's descriptor
         message = None
     return (message if isinstance(message, dict) else None), list(fds)
 
 
-LONGEST_SECONDS = 1e9  # thirty years: whatever reads more than that has read no clock
+LONGEST_SECONDS = 1e9  # thirty years: larger values are not from a clock
 
 Count = Annotated[int, Meta(ge=0)]
 Amount = Annotated[float, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0, lt=LONGEST_SECONDS)]
-Reading = Annotated[float, Meta(gt=0, lt=LONGEST_SECONDS)]  # of a clock around a call: some time has passed
-Maybe = Count | None  # None where it is not known
+Sample = Annotated[float, Meta(gt=0, lt=LONGEST_SECONDS)]  # time of a call, which is never 0
+Maybe = Count | None  # None if unknown
 
 
 def _form(**fields: Any) -> type[Any]:
@@ -123,66 +122,66 @@ class Profiled(Struct, frozen=True):
     """One call without marks, and one with them."""
 
     plain_s: Seconds = 0.0  # of the call without marks
-    stages: Mapping[str, tuple[Seconds, int | None, Seconds]] = {}  # own time, times entered, time beside
-    refused: str = ""  # why there are no stages: its framework cannot be profiled
+    stages: Mapping[str, tuple[Seconds, int | None, Seconds]] = {}  # own time, times entered, parallel time
+    refused: str = ""  # why there are no stages, for example a framework that cannot be profiled
 
     def __post_init__(self) -> None:
         if not self.refused and not (self.plain_s and self.stages):
-            raise ValueError("it has no reading")
+            raise ValueError("it has no sample")
 
 
-DESCRIBED = {  # a compiled case, before anything of its size exists
-    "static": Static,  # of the host, or of the target that it was compiled for
-    "cost": Cost,  # by the family's formulas
-    "facts": dict[str, Value],  # what the implementation states of itself
-    "expected": bool,  # it is declared to be incorrect here
-    "expectation": str | None,  # the declared reason; None where nothing is declared
-    "input_bytes": Count,  # of one set of the inputs that it asks for
+DESCRIBED = {  # a compiled case, before its arrays exist
+    "static": Static,  # for the host, or for the target that it was compiled for
+    "cost": Cost,  # from the family's formulas
+    "facts": dict[str, Value],  # stated by the implementation
+    "expected": bool,  # it is marked as incorrect here
+    "expectation": str | None,  # the reason for the mark; None without one
+    "input_bytes": Count,  # of one set of its inputs
 }
 
 FORMS: Mapping[str, type[Any]] = {
     "prepare": _form(
         **DESCRIBED,
-        startup_s=Seconds,  # from the worker's birth to the builder's call
+        startup_s=Seconds,  # from the worker's fork to the builder's call
     ),
     "compile": _form(
         **DESCRIBED,
         resident_bytes=Count,  # of the compiler's process afterwards
-        spent=bool,  # it has given a warning that it gives once per process only
+        spent=bool,  # it has printed a warning that it prints only once per process
     ),
     "check": _form(
-        seconds=Seconds,  # of the shortest of its calls
-        warmup_s=Seconds,  # of all of them
-        high_water_bytes=Maybe,  # resident peak over the first call; None where the kernel gives none
+        seconds=Seconds,  # of the shortest call
+        warmup_s=Seconds,  # of all calls
+        high_water_bytes=Maybe,  # resident peak during the first call; None if the kernel does not report it
         recompiled=Count,  # compilations in calls after the first
     ),
     "examine": _form(checks=tuple[Checked, ...]),
     "ready": _form(
         method=Literal[tuple(METHODS)],
         cache=Literal[tuple(CACHES)],
-        reason=str,  # why the host's clock is read on a device that has one; else empty
+        reason=str,  # why the host's clock is used on a device with a clock; else empty
     ),
     "sample": _form(
-        samples_s=Annotated[tuple[Reading, ...], Meta(min_length=1)],  # per call, one for each reading
+        samples_s=Annotated[tuple[Sample, ...], Meta(min_length=1)],  # seconds per call
         seconds=Seconds,  # of the whole turn, by the worker's clock
-        compiled=Count,  # compilations within the readings
-        queued=Amount | None,  # seconds that its threads waited for a core, in units of the readings' time
-        latency_s=Reading | None,  # of one more call by the host's clock, where the device's was read
+        compiled=Count,  # compilations during the samples
+        queued=Amount | None,  # time that its threads waited for a core, in units of the samples' time
+        latency_s=Sample | None,  # of one more call by the host's clock, if the device's clock was used
     ),
     "profile": Profiled,
     "count_stages": _form(counts=dict[str, tuple[Maybe, Maybe, Maybe]]),  # operators, FLOPs, bytes by stage
     "trace_operators": _form(
-        # those of one call that took longest
+        # the slowest operators of one call
         operators=tuple[_form(operator=str, stage=str, seconds=Seconds, calls=Count, bytes=Maybe), ...],
-        refused=str,  # why there are none; empty where there are
+        refused=str,  # why there are no operators, or empty
     ),
     "kernels": _form(
         kernels=tuple[tuple[str, Count], ...],  # names of one call's kernels, in order, with their counts
-        refused=str,  # why there are none; empty where there are
+        refused=str,  # why there are no kernels, or empty
     ),
     "judge": _form(
         correctness=Correctness,
-        reason=str,  # empty where the contract passed
+        reason=str,  # empty if the contract passed
         changed=str | None,  # the input that it changed
     ),
     **dict.fromkeys(("inputs", "reference", "fresh", "hold", "drop", "release"), _form()),
@@ -191,7 +190,7 @@ FORMS: Mapping[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception of the worker's, or of the implementation's; `unjudged`: of its family's own code."""
+    """An exception in the worker or the implementation; `unjudged`: in its family's code."""
 
     kind: Literal["oom", "crashed", "unjudged"]
     reason: str
@@ -200,17 +199,17 @@ class Failure:
 
 @dataclass(frozen=True)
 class Reply:
-    """A worker's reply to a request: the answer in `ok`, or the reason why there is none in another field."""
+    """A worker's reply to a request: the answer in `ok`, or a reason for its absence in another field."""
 
     ok: Any = None
     unsupported: str | None = None
-    misplaced: str | None = None  # code from elsewhere than the side of a gate it belongs to
-    scratch_full: str | None = None  # no case's fault: the machine has to be mended first
+    misplaced: str | None = None  # code that is not from its side of a gate
+    scratch_full: str | None = None  # not a case's fault: the scratch folder is full
     failed: Failure | None = None
 
 
 def read_reply(verb: str, message: Mapping[str, Any]) -> Reply:
-    """Parse a message as the reply to `verb`. ValueError, with a remedy, where it has another form."""
+    """Parse a message as the reply to `verb`. ValueError, with a remedy, if its form is invalid."""
     try:
         _require_storable(message)
         reply = from_plain(Reply, message)
@@ -226,9 +225,9 @@ def read_reply(verb: str, message: Mapping[str, Any]) -> Reply:
 
 
 def _require_storable(data: Any) -> None:
-    """ValueError for a number or a text, at any depth, that a record can hold and its file cannot."""
+    """ValueError for a number or a text, at any depth, that a record's file cannot store."""
     waiting = [data]
-    while waiting:  # no recursion: the worker chose how deep its answer is
+    while waiting:  # no recursion, because the worker determines the depth
         value = waiting.pop()
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"a figure is {value}")

@@ -1,7 +1,7 @@
-"""A record: a case, what became of it, and the evidence. One JSON line of a run.
+"""A record: a case, its outcome, and the evidence. It is one JSON line of a run.
 
-Status and evidence agree or the record cannot be built: there is no timing without a passed
-contract, no negative figure, and no missing figure without the reason it is missing.
+A record cannot be built if status and evidence disagree. It has no timing without a passed contract, no
+negative figure, and no missing figure without a reason.
 """
 
 import math
@@ -18,29 +18,29 @@ from harness.core.workload import Value
 
 SCHEMA = 1
 
-PLANNED = "planned"  # judged by an interpreter, or compiled alone: nothing here could time it
-UNJUDGED = "unjudged"  # its family's own code failed, which says nothing about the implementation
+PLANNED = "planned"  # verified in an interpreter, or only compiled, so it was not timed
+UNJUDGED = "unjudged"  # not checked, because its family's code failed
 STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped", PLANNED, UNJUDGED)
 CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
-COUNTED_MODE = "fwd"  # the formulas of costs count no backward
+COUNTED_MODE = "fwd"  # the cost formulas do not include a backward
 COVERAGES = ("whole", "rows")
-TIMED = ("run", "profile")  # depths of a run that read the clock
+TIMED = ("run", "profile")  # depths of a run with timings
 
 
 def state_bound(bound: str) -> tuple[str, ...]:
-    """The sentence beside every figure of a case whose author states a bound; none without a bound."""
+    """The sentence that is shown with every figure of a case with an author's bound; else empty."""
     return (f"its author's bound: {bound}",) if bound else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Correctness:
-    """The verdict of a contract."""
+    """The result of a contract."""
 
     contract: str  # its name, with its bound: `exact`, `within 3.1e-06`
     passed: bool
-    coverage: str  # one of COVERAGES: the whole result was compared, or chosen rows of it
-    figures: Mapping[str, Value] = field(default_factory=dict)  # the numbers it was decided on
+    coverage: str  # one of COVERAGES: the whole result was compared, or selected rows
+    figures: Mapping[str, Value] = field(default_factory=dict)  # the numbers that decided it
 
     def __post_init__(self) -> None:
         require_member("coverage", self.coverage, COVERAGES)
@@ -48,14 +48,14 @@ class Correctness:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The outcome of a check on one case."""
+    """The result of a check on one case."""
 
     check: str  # `family/name`
-    objection: str  # the doubt that it answers
-    passed: bool | None  # None: a property, whose figures are its size
-    figures: Mapping[str, Value] = field(default_factory=dict)  # the numbers it was decided on
+    objection: str  # the objection that the check tests
+    passed: bool | None  # None: a property, described by its figures
+    figures: Mapping[str, Value] = field(default_factory=dict)  # the numbers that decided it
     reason: str = ""
-    expected: bool = False  # the implementation is declared to fail it there
+    expected: bool = False  # the implementation is marked to fail it there
 
     @property
     def unexpected(self) -> bool:
@@ -64,41 +64,41 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class GpuReading:
-    """A GPU between two rounds of samples, as NVML reads it; None where its driver gives no value."""
+    """NVML's readings of a GPU between two rounds of samples; None if its driver has no value."""
 
-    round: int  # the round that came next
+    round: int  # the next round
     sm_mhz: int | None  # clock of its multiprocessors
     memory_mhz: int | None  # clock of its memory
     celsius: int | None  # temperature of its die
-    watts: float | None  # power that its board draws
-    reasons: int | None  # what holds its clocks, by the bits of nvmlClocksEventReasons
+    watts: float | None  # power of its board
+    reasons: int | None  # why its clocks are limited, by the bits of nvmlClocksEventReasons
 
 
 MOST_OTHER_LOAD = 0.2  # cores
-MOST_QUEUED = 0.1  # of the readings' time: the drill of load in docs/RELIABILITY.md shows what it separates
+MOST_QUEUED = 0.1  # of the samples' time, from the load test in docs/RELIABILITY.md
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The timing of a case: all readings, and how they were taken."""
+    """The timing of a case: all samples, and how they were taken."""
 
-    samples_s: tuple[float, ...]  # seconds per call, one for each reading, in the order taken
-    round: tuple[int, ...]  # the round in which each reading was taken
+    samples_s: tuple[float, ...]  # seconds per call, in the order taken
+    round: tuple[int, ...]  # the round of each sample
     median_s: float  # seconds per call
     low_s: float | None  # seconds: bounds of the median at 95 %, over rounds of one process
     high_s: float | None  # both are None with too few rounds
-    method: str  # one of METHODS, each of which reads the host's clock or the device's
-    cache: str  # one of CACHES: what a call finds in the caches
-    inner: int  # calls that make one reading
-    stopped: str  # one of STOPS: why there are no more readings
-    discarded: int = 0  # readings that were left out of `samples_s`
+    method: str  # one of METHODS, with the host's clock or the device's
+    cache: str  # one of CACHES: the state of the caches before a call
+    inner: int  # calls in one sample
+    stopped: str  # one of STOPS: why sampling stopped
+    discarded: int = 0  # samples that are not in `samples_s`
     warnings: tuple[str, ...] = ()
-    gpu: tuple[GpuReading, ...] = ()  # of its device before, between and after the rounds; of CUDA alone
-    latency_s: float | None = None  # from dispatch to result by the host's clock, where a device's was read
+    gpu: tuple[GpuReading, ...] = ()  # before, between and after the rounds; only on CUDA
+    latency_s: float | None = None  # from dispatch to result by the host's clock, if the device's was used
     latency_low_s: float | None = None  # seconds: bounds of that median at 95 %, over rounds
     latency_high_s: float | None = None  # both are None with too few rounds
-    queued: float | None = None  # that threads waited for a core, in units of the readings' time
-    other_load: float | None = None  # cores that other programs kept busy while its group was sampled
+    queued: float | None = None  # time that threads waited for a core, in units of the samples' time
+    other_load: float | None = None  # cores that other programs used while its group was sampled
 
     def __post_init__(self) -> None:
         require_member("method", self.method, tuple(METHODS))
@@ -106,15 +106,15 @@ class Timing:
         require_member("stopped", self.stopped, STOPS)
         if not self.samples_s or len(self.samples_s) != len(self.round):
             raise ValueError("a timing needs samples, each with its round")
-        # By two built-ins, as a stored run has millions of samples: the sum is inf or NaN where a sample is.
+        # Two built-ins are fast for millions of samples: the sum is inf or NaN if a sample is.
         if not (min(self.samples_s) > 0 and sum(self.samples_s) < math.inf):
             raise ValueError("a sample must be a positive number of seconds")
 
     @property
     def was_queued(self) -> bool:
-        """Whether other programs took the processor, so that readings of the host's clock decide nothing.
+        """Whether other programs used the processor, so that samples of the host's clock decide nothing.
 
-        Its threads may also wait for each other: XLA's do on a quiet machine, half of the readings' time.
+        Threads may also wait for each other: XLA's do for half of the samples' time on a quiet machine.
         """
         return (
             self.method == "wall"
@@ -125,60 +125,60 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class StageFigures:
-    """A stage of a profiled case, or what no stage holds."""
+    """A stage of a profiled case, or the time outside all stages."""
 
-    stage: str  # the family's name, `outer/inner`, or `a + b` of operators of several; empty for none
-    samples_s: tuple[float, ...]  # seconds of one call in each round, without the stages inside it
-    entered: int | None  # how often a call begins it; None where that is not known
-    operators: int | None = None  # dispatched in one call, without views; None where they are not counted
+    stage: str  # the family's name, `outer/inner`, or `a + b` for shared operators; empty outside stages
+    samples_s: tuple[float, ...]  # seconds of one call in each round, without inner stages
+    entered: int | None  # times that a call enters it; None if unknown
+    operators: int | None = None  # dispatched in one call, without views; None if not counted
     flops: int | None = None  # of matrix products and attention kernels
-    bytes: int | None = None  # read and written by its operators, by their operands' sizes
-    beside_s: tuple[float, ...] = ()  # seconds more in which it ran, beside stages that have that time
+    bytes: int | None = None  # read and written by its operators, from their operands' sizes
+    beside_s: tuple[float, ...] = ()  # more seconds in which it ran, parallel to stages that have this time
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorFigures:
     """An operator of one profiled call, in one of the stages that use it."""
 
-    operator: str  # by the name that its framework or compiler has for it
-    stage: str  # in which it ran; empty for none
-    seconds: float  # its own, without the operators that it calls
-    calls: int  # how often it ran
-    bytes: int | None = None  # of its operands and results; None where they are not counted
+    operator: str  # the framework's or compiler's name
+    stage: str  # in which it ran; empty outside stages
+    seconds: float  # without the operators that it calls
+    calls: int  # in one profiled call
+    bytes: int | None = None  # of its operands and results; None if not counted
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The profile of a call by stages, round by round; in each round they add up to the marked call."""
+    """The profile of a call by stages and rounds; in each round they add up to the call with marks."""
 
     plain_s: tuple[float, ...]  # seconds of a call without marks in each round, of the same method
-    stages: tuple[StageFigures, ...]  # in the order in which a call begins them
-    operators: tuple[OperatorFigures, ...] = ()  # those that took longest, where asked for
+    stages: tuple[StageFigures, ...]  # in the order of a call
+    operators: tuple[OperatorFigures, ...] = ()  # the slowest ones, if requested
 
     def __post_init__(self) -> None:
         if any(len(stage.samples_s) != len(self.plain_s) for stage in self.stages) or not self.plain_s:
-            raise ValueError("a profile needs rounds, with a reading of every stage in each")
+            raise ValueError("a profile needs rounds, with a sample of every stage in each round")
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Analytic work of a workload, from the family's formulas; None where it has none."""
+    """Analytic work of a workload, from the family's formulas; None without a formula."""
 
-    flops: int | float | None = None  # floating-point operations of one call, as the semantics need them
+    flops: int | float | None = None  # floating-point operations that the semantics need in one call
     bytes: int | float | None = None  # bytes that every implementation must read and write
     dense_flops: int | float | None = None  # floating-point operations of the dense counterpart
 
     def __post_init__(self) -> None:
         for work in (self.flops, self.bytes, self.dense_flops):
             if work is not None and not 0 <= work < math.inf:
-                raise ValueError(f"a cost of {work}: work is a number from 0 on")
+                raise ValueError(f"a cost of {work} is not a number ≥ 0")
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Memory as it was measured while calling."""
+    """Measured memory."""
 
-    high_water_bytes: int | None = None  # resident peak over the calls, less what was resident before
+    high_water_bytes: int | None = None  # resident peak during the calls, minus the resident bytes before
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,41 +186,41 @@ class Record:
     """The record of one case in one run: its outcome and the evidence."""
 
     run: str  # the run's id
-    case: str  # the case's id, which holds the fields from `implementation` to `workload`
+    case: str  # the case's id, from the fields `implementation` to `workload`
     family: str
     implementation: str
-    semantics: str  # what the result has to be, by the family's name for it, or its author's
+    semantics: str  # the required result, by the family's or the author's name
     options: Mapping[str, Value]  # of the implementation
     framework: str
     device: str
     mode: str  # fwd, bwd or fwd_bwd
     seq: int  # sequence length, in elements
-    workload: Mapping[str, Value]  # all of the workload's fields, `seq` among them
+    workload: Mapping[str, Value]  # all of the workload's fields, with `seq`
     seed: int  # of the inputs
     status: str  # one of STATUSES
     reason: str | None = None  # why it is not ok, in one sentence
-    remedy: str | None = None  # the flag that may let it run, or none (""); None where it is ok, or older
-    crash_file: str = ""  # traceback and output of a crash, by its path in the run's folder
-    expected: bool = False  # it is declared to be incorrect here
-    baseline: bool = False  # speedups of its group are over this one
+    remedy: str | None = None  # the flag that may let it run, or ""; None if ok, or in older records
+    crash_file: str = ""  # path in the run's folder to traceback and output of a crash
+    expected: bool = False  # it is marked as incorrect here
+    baseline: bool = False  # speedups of its group are relative to it
     side: str | None = None  # candidate or base, in a gate
-    bound: str = ""  # how close its author says that a result comes, where the semantics is the author's
-    replicate: int = 0  # which repetition of the group in processes of its own
+    bound: str = ""  # the author's error bound, if the semantics is the author's
+    replicate: int = 0  # the number of the group's repetition, each in new processes
     correctness: Correctness | None = None
     checks: tuple[Checked, ...] = ()
-    facts: Mapping[str, Value] = field(default_factory=dict)  # what the implementation states of itself
+    facts: Mapping[str, Value] = field(default_factory=dict)  # stated by the implementation
     timing: Timing | None = None
     static: Mapping[str, Static] = field(default_factory=dict)  # by target
     cost: Cost = Cost()
     memory: Memory = Memory()
     profile: Profile | None = None
     kernels_run: tuple[tuple[str, int], ...] = ()  # kernels of one call on CUDA, in order, with their counts
-    kernels_unknown: str = ""  # why there are none, where a call on CUDA was profiled
+    kernels_unknown: str = ""  # why the kernels of a profiled call on CUDA are unknown
     source: str = ""  # `sha256:…` of the code that it depends on
-    fingerprint: str = ""  # `sha256:…` of what must be equal for two timings to be compared
+    fingerprint: str = ""  # `sha256:…` of the facts that must be equal before two timings are compared
     environment: str = ""  # `sha256:…` of the rest of the machine's state
     started: str = ""  # UTC, ISO 8601
-    wall_s: float = 0.0  # seconds that the case took as a whole, in turns with its group
+    wall_s: float = 0.0  # seconds of all turns of the case
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:
@@ -231,7 +231,7 @@ class Record:
             and self.case.endswith(f":{self.mode}:{self.device}")
             and self.workload.get("seq") == self.seq
         ):
-            raise ValueError(f"{self.case}: is another case than its fields say")
+            raise ValueError(f"{self.case}: its id does not match its fields")
         passed = self.correctness is not None and self.correctness.passed
         failed = self.correctness is not None and not passed
         for contradicts, what in (
@@ -246,12 +246,12 @@ class Record:
 
     @property
     def key(self) -> tuple[str, int, str | None]:
-        """The record's identity in its run, which holds it once."""
+        """The record's unique key in its run."""
         return (self.case, self.replicate, self.side)
 
     @property
     def unexpected(self) -> bool:
-        """Whether the result is wrong without being declared so, or right although declared wrong."""
+        """Whether a result is wrong without a mark, or right despite a mark as incorrect."""
         right = self.correctness is not None and self.correctness.passed
         is_odd = right if self.expected else self.status == "incorrect"
         return is_odd or any(checked.unexpected for checked in self.checks)
@@ -261,20 +261,19 @@ class Record:
         return Case.of(self.implementation, self.options, self.workload, self.mode, self.device)
 
     def to_json(self) -> dict[str, Any]:
-        """The record as plain data, `schema` first; `remedy` where it is known."""
+        """The record as plain data, with `schema` first, and `remedy` if known."""
         data = asdict(self)
         remedy = {"remedy": given} if (given := data.pop("remedy")) is not None else {}
         return {"schema": data.pop("schema"), **data, **remedy}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Record":
-        """Read what :meth:`to_json` wrote; fields unknown to this version are left out.
+        """Read the output of :meth:`to_json`; unknown fields are left out.
 
-        Raises ValueError when the schema is newer, a value has another type, or the record contradicts
-        itself.
+        Raises ValueError if the schema is newer, a value has another type, or the record contradicts itself.
         """
         if data.get("schema") != SCHEMA:
-            raise ValueError(f"schema {data.get('schema')} is not {SCHEMA}; use a seqsweep that wrote it")
+            raise ValueError(f"schema {data.get('schema')} is not {SCHEMA}; use the seqsweep that wrote it")
         try:
             return from_plain(cls, data)
         except ValueError as error:

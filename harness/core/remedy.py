@@ -1,4 +1,4 @@
-"""Remedies: the flags that may let a case run which did not."""
+"""Remedies: the flags that may let a failed case run."""
 
 from enum import StrEnum
 
@@ -19,9 +19,9 @@ BY_STATUS = {"oom": Remedy.MORE_MEMORY, "timeout": Remedy.MORE_TIME}
 
 
 def remedy_of(record: Record) -> str:
-    """The flag that may let a case run; empty where none is known.
+    """The flag that may let a case run; empty if unknown.
 
-    Records of earlier versions have it in their reason alone.
+    Records of earlier versions have it only in their reason.
     """
     if record.remedy is not None or record.status == "ok":
         return record.remedy or ""

@@ -1,6 +1,6 @@
-"""A scratch folder in TMPDIR under a lock; what killed commands have left is removed by the next one.
+"""A scratch folder in TMPDIR with a lock. The next command removes the folders of killed commands.
 
-The lock file gets its name only once it is held, so a free one means that its owner is dead.
+The lock file gets its name only after it is locked, so a free lock means that its owner is dead.
 """
 
 import os
@@ -19,17 +19,17 @@ LOCK = "scratch.lock"
 
 
 def temporary_root() -> Path:
-    """TMPDIR, or where Python looks next. MachineError where none of them takes a file."""
+    """TMPDIR, or Python's next choice. MachineError if no such folder is writable."""
     try:
         return Path(tempfile.gettempdir())
     except FileNotFoundError:
-        raise MachineError("no folder takes temporary files; free space, or set TMPDIR to one") from None
+        raise MachineError("no folder for temporary files is writable; free space, or set TMPDIR") from None
 
 
 def shared_folder(name: str) -> Path:
-    """The folder in TMPDIR that processes of this user find by its name.
+    """The folder in TMPDIR that processes of this user share by its name.
 
-    MachineError where a link or another user's folder has that name, or other users may write to it.
+    MachineError if a link or another user's folder has that name, or if other users can write to it.
     """
     path = temporary_root() / f"{PREFIX}{os.geteuid()}-{name}"
     with suppress(FileExistsError):
@@ -37,14 +37,14 @@ def shared_folder(name: str) -> Path:
     found = path.stat(follow_symlinks=False)
     if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022:
         return path
-    why = "it must be a folder of this user that no other user can write to"
-    raise MachineError(f"{path} cannot be used: {why}; remove it, or set TMPDIR to a folder of your own")
+    why = "it must be this user's folder, and not writable for others"
+    raise MachineError(f"{path} cannot be used: {why}; remove it, or set TMPDIR to your own folder")
 
 
 class ScratchFolder:
-    """An empty folder but for its lock, deleted at the end of the block, or by `close`.
+    """A new folder, empty except for its lock, deleted at the end of the block, or by `close`.
 
-    MachineError where none can be made. On a filesystem without locks no later command removes it.
+    MachineError if it cannot be created. On a filesystem without locks, later commands do not remove it.
     """
 
     def __init__(self, kind: str = "") -> None:
@@ -54,7 +54,7 @@ class ScratchFolder:
         except OSError as error:
             root = temporary_root()
             raise MachineError(
-                f"no folder can be made below {root} ({error.strerror}); free space, or set TMPDIR"
+                f"cannot create a folder in {root} ({error.strerror}); free space, or set TMPDIR"
             ) from None
         unnamed = self.path / f".{LOCK}"
         self._lock: FileLock | None = None

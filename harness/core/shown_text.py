@@ -1,8 +1,8 @@
-"""Sanitising text of others before it is shown: of plugins, compilers, configurations and files.
+"""Sanitising text from plugins, compilers, configurations and files before it is shown.
 
-It may hold whatever its author put there: colours, a window's title, a NUL that no XML allows, marks that
-turn the direction of writing. All that leaves for a terminal, a chart, a page, a report or a workflow
-command goes through here. Only JSON holds text as it is, for it has a way to write every character.
+It may contain anything: colours, a window's title, a NUL that XML does not allow, marks that change the
+direction of writing. All output to a terminal, chart, page, report or workflow command is sanitised here.
+Only JSON has unchanged text, because it can escape every character.
 """
 
 import html
@@ -11,26 +11,26 @@ import re
 import unicodedata
 import zlib
 
-MOST_BYTES = 200  # of a name within a file's name, which has 255 in all
+MOST_BYTES = 200  # of a name in a file name, which has at most 255
 
-# Sequences for a terminal go as a whole, or their letters would stay: those with parameters (colours, the
-# cursor), those with a text and an end (titles, links), and those of one letter (ECMA-48, 5.4 and 5.6).
+# Terminal sequences are removed completely, with their letters: those with parameters (colours, the cursor),
+# those with a text and an end (titles, links), and those of one letter (ECMA-48, 5.4 and 5.6).
 _SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
 )
 _MARKDOWN = re.compile(r"[\\`*_|\[\]#~$]")
-# GitHub looks for @user and #123 in what Markdown has rendered, where nothing is escaped any more: a space of
-# no width stands between. Renovate does the same with the release notes that it quotes.
+# GitHub looks for @user and #123 in rendered Markdown, without escapes, so a zero-width space is inserted.
+# Renovate does the same with the release notes that it quotes.
 _REFERENCE = re.compile(r"(?<!\w)@(?=\w)|#(?=\d)")
 NO_WIDTH = "&#8203;"
 _OBJECT = re.compile(r"<(?:[\w.<>]*\.)?(\w+) object at 0x[0-9a-f]+>")
 
 
 def clean_text(text: str) -> str:
-    """`text` without what is neither visible, space nor newline; other white space becomes a space."""
-    if text.isprintable():  # nearly always
+    """The text with only visible characters, spaces and newlines; other white space becomes a space."""
+    if text.isprintable():  # the usual case
         return text
     text = _SEQUENCES.sub("", text.replace("\r\n", "\n"))
     odd = {c for c in set(text) if not _shows(c) and c != "\n"}
@@ -43,9 +43,9 @@ def clean_line(text: str) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """An exception's message in one line, even where `str()` of it raises another exception.
+    """An exception's message in one line, even if `str()` of it raises another exception.
 
-    An object that shows nothing but its address is named by its class.
+    An object that is shown as an address is replaced by its class.
     """
     try:
         return _OBJECT.sub(r"\1", clean_line(str(error)))[:300]
@@ -54,7 +54,7 @@ def message_of(error: BaseException) -> str:
 
 
 def file_name(text: str) -> str:
-    """The cleaned text as part of a file's name, without `/`; cut, with a checksum, where it changed."""
+    """The cleaned text as part of a file name, without `/`; shortened, with a checksum, if it changed."""
     name = clean_line(text).replace("/", "-")
     if name == text and len(name.encode()) <= MOST_BYTES:
         return name
@@ -62,23 +62,23 @@ def file_name(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """The cleaned line, escaped for Markdown, HTML, the cells of a table, and GitHub's references."""
+    """The cleaned line, escaped for Markdown, HTML, table cells, and GitHub's references."""
     flat = _MARKDOWN.sub(r"\\\g<0>", clean_line(text))
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _REFERENCE.sub(rf"\g<0>{NO_WIDTH}", flat)
 
 
 def escape_html(text: str) -> str:
-    """The cleaned text, escaped for HTML, in a text or in a quoted attribute."""
+    """The cleaned text, escaped for HTML text or a quoted attribute."""
     return html.escape(clean_text(text))
 
 
 def escape_json(text: str) -> str:
-    """A JSON document of the same values, in which what is invisible is an escape."""
+    """A JSON document with the same values, with escapes for invisible characters."""
     odd = {c for c in set(text) if not _shows(c)}
     return text.translate({ord(c): json.dumps(c)[1:-1] for c in odd})
 
 
 def _shows(character: str) -> bool:
-    """Whether a character is visible or a space; of all spaces `isprintable` accepts U+0020 alone."""
+    """Whether a character is visible or a space; `isprintable` accepts only the space U+0020."""
     return character.isprintable() or unicodedata.category(character) == "Zs"

@@ -1,6 +1,6 @@
-"""A stage: a named part of an implementation, `with stage("select"):`, timed within the whole in a profile.
+"""A stage: a named part of an implementation, `with stage("select"):`, that a profile times separately.
 
-Outside a profile a mark takes about 0.1 µs, and changes nothing of the program.
+Outside a profile a mark takes about 0.1 µs, and does not change the program.
 """
 
 from collections.abc import Callable, Generator
@@ -9,10 +9,10 @@ from typing import Any
 
 
 class _Unrecorded:
-    """The context of a stage outside a profile; one instance serves all, as it holds nothing.
+    """The context of a stage outside a profile; all stages share one instance without state.
 
-    Its methods are builtins that take these arguments and return something false: calling a function
-    of Python's twice would take as long again as the whole mark.
+    Its methods are builtins that take these arguments and return a false value. Two calls of Python functions
+    would double the time of a mark.
     """
 
     __slots__ = ()
@@ -20,10 +20,10 @@ class _Unrecorded:
     __exit__ = "".format
 
 
-BACKWARD = "backward"  # the stage of every family in which a backward runs, all of it
+BACKWARD = "backward"  # the stage of every family for its whole backward
 
-SCOPE = "stage:"  # before a stage's name among the names of a compiler's or a profiler's own
-JOINED = " + "  # between the names of stages that share one piece of work, as a fused kernel does
+SCOPE = "stage:"  # prefix of stage names in a compiler or profiler
+JOINED = " + "  # between the names of stages that share work, for example a fused kernel
 
 Recorder = Callable[[str], AbstractContextManager[Any]]
 
@@ -32,18 +32,18 @@ _recorder: Recorder | None = None
 
 
 def stage(name: str) -> AbstractContextManager[Any]:
-    """The context of a named part of a call, for code inside what a builder returns.
+    """The context of a named part of a call, for the code that a builder returns.
 
-    Stages may stand in loops, where their times add up, and inside each other: the inner one's time has a
-    row of its own, `outer/inner`. Names are the family's (`stages` of its Family).
+    In loops, the times of a stage add up. Stages can be nested: the inner stage has a separate row,
+    `outer/inner`. The family defines the names (`stages` of its Family).
     """
     return _UNRECORDED if _recorder is None else _recorder(name)
 
 
 @contextmanager
 def recording(recorder: Recorder) -> Generator[None]:
-    """Enter every stage that begins in this block through `recorder`."""
-    global _recorder  # noqa: PLW0603 - the cheapest state that a mark can look at
+    """Enter every stage in this block through `recorder`."""
+    global _recorder  # noqa: PLW0603 - the cheapest state for a mark to read
     before, _recorder = _recorder, recorder
     try:
         yield

@@ -1,6 +1,6 @@
-"""The static figures of a program: what a compiler, or a trace, says of it without running it.
+"""The static figures of a program, from a compiler or a trace, without running it.
 
-The counts are exact, so that any difference is a change, and less is better.
+The counts are exact, so any difference is a change; less is better.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ STATIC_FIGURES = (
     "flops",
     "bytes_accessed",
 )
-LATER_FIGURES = ("generated_code_bytes", "optimal_s")  # records of earlier versions know nothing of these
+LATER_FIGURES = ("generated_code_bytes", "optimal_s")  # missing in records of earlier versions
 ALL_FIGURES = (*STATIC_FIGURES, *LATER_FIGURES)
-_figures_of = attrgetter(*ALL_FIGURES)  # all at once, as a stored run has hundreds of thousands of sets
+_figures_of = attrgetter(*ALL_FIGURES)  # fast, because a stored run has hundreds of thousands of sets
 FLOPS_SOURCES = ("compiled", "optimised_module", "matmul_only")
 WORDS = {
     "flops": "FLOPs",
@@ -42,42 +42,42 @@ class Collective:
     """One kind of transfer between devices."""
 
     op: str  # the HLO opcode, like `all-gather`
-    count: int  # how often a device makes it in one run
-    bytes: int  # what a device holds of the results afterwards
+    count: int  # per device in one run
+    bytes: int  # of the results on one device
 
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """A compiler's static figures of a case for one target. Every figure that is None has its reason.
+    """A compiler's static figures of a case for one target. Every figure that is None has a reason.
 
-    All are one device's. Where a program has loops, FLOPs and bytes accessed hold a body times its trip
-    count. `program` is None and `opcodes` are empty where the optimised module cannot be read.
+    All figures are for one device. FLOPs and bytes accessed count a loop body times its trip count. `program`
+    is None and `opcodes` is empty if the optimised module cannot be read.
     """
 
     argument_bytes: int | None = None  # bytes of the inputs
     output_bytes: int | None = None  # bytes of the results
-    temp_bytes: int | None = None  # bytes of temporaries, at the plan's widest point
-    alias_bytes: int | None = None  # bytes of results that take an input's place
-    peak_bytes: int | None = None  # bytes live at once, as the compiler itself sums them up
+    temp_bytes: int | None = None  # bytes of temporaries, at the peak of the plan
+    alias_bytes: int | None = None  # bytes of results that replace an input
+    peak_bytes: int | None = None  # peak of live bytes, according to the compiler
     flops: int | float | None = None  # floating-point operations of one call
     flops_source: str | None = None  # how they were counted: one of FLOPS_SOURCES
     bytes_accessed: int | float | None = None  # bytes read and written by all operators of one call
     program: str | None = None  # `sha256:…` of the optimised module without names and places
-    custom_calls: tuple[str, ...] = ()  # kernels that the compiler calls and does not count
+    custom_calls: tuple[str, ...] = ()  # kernels that the compiler calls, but does not count
     lower_s: float | None = None  # seconds from Python to HLO
     compile_s: float | None = None  # seconds from HLO to the executable
-    fits: bool | None = None  # whether the plan fits the target's memory; None where one is not known
+    fits: bool | None = None  # whether the plan fits the target's memory; None if unknown
     unavailable: Mapping[str, str] = field(default_factory=dict)  # why a figure is None, by its name
     warnings: tuple[str, ...] = ()
     generated_code_bytes: int | None = None  # bytes of machine code
-    optimal_s: float | None = None  # XLA's own lower bound in seconds; evidence of no time
+    optimal_s: float | None = None  # XLA's lower bound in seconds, which is not a measured time
     collectives: tuple[Collective, ...] = ()
-    body_only: bool = False  # something in a loop may be counted once: a warning says why
+    body_only: bool = False  # a loop may be counted once; a warning has the reason
     opcodes: Mapping[str, int] = field(default_factory=dict[str, int])  # instructions, each loop body once
-    kernels: tuple[KernelFigures, ...] = ()  # that a call launches, where their machine code can be read
+    kernels: tuple[KernelFigures, ...] = ()  # that a call launches, if their machine code can be read
     tpu_kernels: tuple[TpuKernelFigures, ...] = ()  # Pallas kernels of a call, in order
-    overflow: OnChipOverflow | None = None  # why it does not fit, where that is a core's own memory
-    owners: Owners | None = None  # of the planned peak, where they were asked for; else `unavailable` may say
+    overflow: OnChipOverflow | None = None  # why it does not fit, if on-chip memory is too small
+    owners: Owners | None = None  # of the planned peak, if requested; else `unavailable` may have a reason
 
     def __post_init__(self) -> None:
         if self.flops_source is not None:
@@ -92,16 +92,16 @@ class Static:
                 if name not in unavailable:
                     raise ValueError(f"{name} is missing without a reason")
             elif not value >= 0:
-                raise ValueError(f"{name} is {value}: what is negative or no number stands for unavailable")
+                raise ValueError(f"{name} is {value}, but must be a number ≥ 0, or None")
 
     @classmethod
     def none(cls, reason: str) -> "Static":
-        """Static figures that are all missing, for one reason."""
+        """Static figures that are all missing for one reason."""
         return cls(unavailable=dict.fromkeys((*ALL_FIGURES, "program"), reason))
 
     @property
     def has_figures(self) -> bool:
-        """Whether any figure is known, or that the program does not fit."""
+        """Whether any figure is known; that the program does not fit counts as a figure."""
         return self.fits is False or any(getattr(self, name) is not None for name in STATIC_FIGURES)
 
     @property
@@ -118,7 +118,7 @@ class Static:
 
 
 def change(figure: str, old: float | None, new: float | None) -> str:
-    """`temp 4.00 MiB -> 8.00 MiB (2.00×)`; every digit where fewer would show no difference."""
+    """`temp 4.00 MiB -> 8.00 MiB (2.00×)`; with all digits if rounding would hide the difference."""
     left, right = _format_figure(figure, old), _format_figure(figure, new)
     if old is None or new is None or left != right:
         ratio = f" ({format_ratio(new / old)})" if old and new is not None else ""

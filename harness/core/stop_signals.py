@@ -1,10 +1,10 @@
-"""Signals that end a command as Ctrl-C does, and a time limit that does. All that was measured is kept."""
+"""Signals and a time limit that end a command like Ctrl-C. Everything measured is stored."""
 
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C; schedulers; a terminal that goes away
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C; schedulers; a closed terminal
 
 
 LONGEST_S = 1e9  # of a timer
@@ -13,21 +13,21 @@ LONGEST_S = 1e9  # of a timer
 def _stop(*_: object) -> None:
     for number in (*STOPPING, signal.SIGALRM):
         if signal.getsignal(number) is _stop:
-            signal.signal(number, _ignore)  # not SIG_IGN, which processes started now would inherit
+            signal.signal(number, _ignore)  # not SIG_IGN, which new processes would inherit
     raise KeyboardInterrupt
 
 
 def _ignore(*_: object) -> None:
-    """The first signal has ended the block already."""
+    """Ignore a signal, because the first one has already ended the block."""
 
 
 @contextmanager
 def terminable() -> Generator[None]:
-    """Raise KeyboardInterrupt in the block at the first of these signals; what nohup ignores stays ignored.
+    """Raise KeyboardInterrupt in the block at the first of these signals, unless nohup ignores it.
 
-    A terminal that goes away sends two, and below timeout(1) so does Ctrl-C. The second is ignored until the
-    end of the outermost block, so that nothing interrupts the clean-up after the first. A handler that is
-    not Python's (None) stays as well.
+    A closed terminal sends two signals, as does Ctrl-C under timeout(1). The second is ignored until the end
+    of the outermost block, so that it does not interrupt the clean-up after the first. A handler that is not
+    Python's (None) is not replaced.
     """
     known = {number: signal.getsignal(number) for number in STOPPING}
     before = {
@@ -44,7 +44,7 @@ def terminable() -> Generator[None]:
 
 @contextmanager
 def time_limit(seconds: float) -> Generator[None]:
-    """As :func:`terminable`; also raise KeyboardInterrupt in the block when it has lasted so many seconds."""
+    """Like :func:`terminable`; also raise KeyboardInterrupt in the block after `seconds`."""
     before = signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, min(seconds, LONGEST_S))
     try:

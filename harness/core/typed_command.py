@@ -1,4 +1,4 @@
-"""The command as it was typed: what signs a lock, what a run stores, and how to go on with one."""
+"""The typed command, for locks, stored runs, and resuming."""
 
 import os
 import shlex
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def typed_command() -> list[str]:
-    """The command's words; bytes that are not UTF-8 are escaped, as JSON cannot hold them."""
+    """The command's words; bytes that are not UTF-8 are escaped, because JSON cannot store them."""
     words = (os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])
     return ["seqsweep", *words]
 
@@ -20,12 +20,12 @@ def resuming_command() -> str:
 
 QUICK = "--quick"
 QUICK_NOTE = (
-    "--quick is noisy: two lengths and a tenth of the budget, to see that all runs; quote no number of it."
+    "--quick is noisy: it uses two lengths and a tenth of the budget. Use it for tests, not for results."
 )
 _UNTIMED = {"static", "check"}  # depths without times: all their figures are exact
 
 
 def quick_notes(info: Mapping[str, Any]) -> tuple[str, ...]:
-    """The sentence on a run whose times `--quick` took, by the command in its run.json; of others nothing."""
+    """The sentence on a run with times from `--quick`, by the command in its run.json; else empty."""
     timed = info.get("depth") not in _UNTIMED
     return (QUICK_NOTE,) if timed and QUICK in (info.get("command") or ()) else ()

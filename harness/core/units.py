@@ -1,4 +1,4 @@
-"""Quantities as people write them ("128Ki", "18GiB", "4s") and as people read them ("1.42 ms")."""
+"""Parsing of written quantities ("128Ki", "18GiB", "4s"), and formatting of figures ("1.42 ms")."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _BYTES = {**_BINARY, **{f"{prefix}B": size for prefix, size in _BINARY.items()}}
 _SECONDS = {"us": "1e-6", "ms": "1e-3", "s": 1, "": 1, "m": 60, "min": 60, "h": 3600}
 _SHARES = {"": 1, "%": "1e-2"}
-# More digits than these are a mistake, and take long to compute with.
+# More digits are a mistake, and slow to compute with.
 _QUANTITY = re.compile(
     r"\s*([0-9][0-9_]{0,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z%]*)\s*"
 )
 
 
 def _quantity(text: object, units: Mapping[str, int | str], example: str) -> Fraction:
-    """The exact number that a text with a unit means. ValueError where it is beyond what a float holds."""
-    from fractions import Fraction  # loads in 4 ms
+    """The exact number of a text with a unit. ValueError if it is too large for a float."""
+    from fractions import Fraction  # takes 4 ms
 
     match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
     if match is None or match[2] not in units:
-        raise ValueError(f'"{text}" is not a quantity; write it like {example}')
+        raise ValueError(f'"{text}" is not a quantity; write for example {example}')
     amount = Fraction(match[1].replace("_", "")) * Fraction(units[match[2]])
     if amount > sys.float_info.max:
         raise ValueError(f'"{text}" is too large')
@@ -61,7 +61,7 @@ def parse_share(text: object) -> float:
 
 
 def _digits(value: float, digits: int) -> str:
-    """`value` with so many significant digits, never in exponent form."""
+    """`value` with `digits` significant digits, never in exponent form."""
     if not value:
         return "0"
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])  # of the rounded value: 9.999 is 10.0
@@ -85,7 +85,7 @@ def format_bytes(count: float, digits: int = 3) -> str:
 
 
 def format_count(count: int) -> str:
-    """`131072` → `128Ki`; numbers that no binary prefix divides stay as they are."""
+    """`131072` → `128Ki`; numbers that are not multiples of 1024 are unchanged."""
     for prefix in ("Gi", "Mi", "Ki"):
         if count and count % _BINARY[prefix] == 0:
             return f"{count // _BINARY[prefix]}{prefix}"
@@ -93,7 +93,7 @@ def format_count(count: int) -> str:
 
 
 def format_big(value: float) -> str:
-    """FLOPs and the like: `549755813888` → `5.50e11`, small whole numbers as they are."""
+    """FLOPs and similar figures: `549755813888` → `5.50e11`; small whole numbers are unchanged."""
     if abs(value) < 10_000:
         return f"{value:.0f}"
     mantissa, exponent = f"{value:.2e}".split("e")

@@ -1,7 +1,7 @@
-"""A workload is a frozen dataclass per family; this file reads its fields as data.
+"""Workload fields as data: each family's workload is a frozen dataclass.
 
-Only what a field *is* leaves the family: its kind, default and choices travel as JSON, so that
-the command line can plan a plugin's family without importing the plugin.
+The kind, default and choices of a field are sent as JSON, so that the command line can plan a plugin's family
+without importing the plugin.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ SEPARATORS = re.compile(r"[,@\[\]]")  # of the parts of an id
 MODES = ("fwd", "bwd", "fwd_bwd")
 DTYPES = ("f64", "f32", "bf16", "f16")
 DEVICES = ("cpu", "cuda", "tpu")
-AXIS = "axis"  # under which `axis` keeps in a field what its type does not say
+AXIS = "axis"  # key of `axis`'s properties in a field's metadata
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "int": ((int,), "a whole number"),
     "float": ((int, float), "a number"),
@@ -44,12 +44,12 @@ def axis(
     table: bool = False,
     captured: bool = False,
 ) -> Any:
-    """A workload field with more to say than its type; one without a default must be given.
+    """A workload field with more properties than its type; without a default it is required.
 
-    `choices` closes the set of strings, `minimum` bounds integers, and `later` marks a field that
-    joined the family after records existed: it appears in case ids only when it differs from its
-    default, so old ids stay valid. Beside its choices a `table` may name a CSV file of document lengths, and
-    a `captured` one a file of tensors.
+    `choices` closes the set of strings, and `minimum` bounds integers. `later` marks a field that was added
+    after records existed: it appears in case ids only if it differs from its default, so old ids stay valid.
+    In addition to its choices, a `table` field can name a CSV file of document lengths, and a `captured`
+    field a file of tensors.
     """
     properties = {
         "choices": choices,
@@ -77,7 +77,7 @@ class Field(Declared):
     captured: bool = False
 
     def parse(self, raw: object) -> Value:
-        """The value that bench.yaml or a flag means by `raw`. ValueError says what is wrong."""
+        """The value of `raw` from bench.yaml or a flag. ValueError if it is not valid."""
         if raw is None or raw == "none":
             return self.check(None)
         if self.kind == "int":
@@ -89,18 +89,18 @@ class Field(Declared):
         return self.check(raw if self.kind == "bool" else self._identify(str(raw)))
 
     def check(self, value: Any, written: str | None = None) -> Value:
-        """The value, if the field can have it; a whole number becomes a float in a float field.
+        """The value, if it is valid for the field; a whole number becomes a float in a float field.
 
-        ValueError says why it cannot, with the value as it was `written`.
+        ValueError, with the value as it was `written`, if it is not valid.
         """
         shown = f'"{value}"' if isinstance(value, str) else written or repr(value)
         if value is None:
             if self.optional:
                 return None
             raise ValueError(f"{self.name} needs a value")
-        types, words = KINDS[self.kind]
+        types, description = KINDS[self.kind]
         if not isinstance(value, types) or isinstance(value, bool) != (self.kind == "bool"):
-            raise ValueError(f"{self.name} must be {words}, not {shown}")
+            raise ValueError(f"{self.name} must be {description}, not {shown}")
         if isinstance(value, str):
             return self._check_text(value, shown)
         if self.kind == "float":
@@ -113,17 +113,17 @@ class Field(Declared):
         return value
 
     def require_storable_default(self) -> None:
-        """ValueError for a default that no record or id can hold; choices and minimum need not allow it."""
+        """ValueError for a default that cannot be stored; choices and minimum are not checked."""
         if self.default is not None:
             replace(self, choices=(), minimum=-LARGEST, table=False, captured=False).check(self.default)
 
     def _check_text(self, text: str, shown: str) -> str:
         if SEPARATORS.search(text) or not text.isprintable():
             raise ValueError(
-                f"{self.name} {shown} stands in ids of cases; use no comma, @, bracket or control character"
+                f"{self.name} {shown} is part of case ids; use no commas, @, brackets or control characters"
             )
         if (self.table and is_table(text)) or (self.captured and is_captured(text)):
-            return text if "#" in text else self._identify(text)  # whoever reads the file checks the hash
+            return text if "#" in text else self._identify(text)  # reading the file checks the hash
         if self.choices and text not in self.choices:
             file = ", or a CSV file" if self.table else ""
             file += f", or a file: {', '.join(SUFFIXES)}" if self.captured else ""
@@ -131,14 +131,14 @@ class Field(Declared):
         return text
 
     def _identify(self, text: str) -> str:
-        """The text, or where it names a file, the file's identity. ValueError for a hash of other content."""
+        """The text, or the identity of the file that it names. ValueError if the file's hash differs."""
         if self.table and is_table(text):
             return identify_table(text)
         return identify_captured(text) if self.captured and is_captured(text) else text
 
 
 def _number(raw: object) -> object:
-    """The number that a text means; anything else as it is."""
+    """The number in a text; any other value unchanged."""
     try:
         return float(str(raw))
     except ValueError:
@@ -146,24 +146,24 @@ def _number(raw: object) -> object:
 
 
 class Workload:
-    """Base class of the families' workloads; however one is built, its values are checked by its fields."""
+    """Base class of the families' workloads, which checks values by their fields."""
 
     def __post_init__(self) -> None:
-        """Check every value but a default by its field; the UsageError says what it says of bench.yaml."""
+        """Check every value, except defaults, by its field. UsageError as for bench.yaml."""
         for field in fields_of(type(self)):
             value = getattr(self, field.name)
             if not field.required and value is field.default:
                 continue
             try:
-                held = field.check(value)
+                checked = field.check(value)
             except ValueError as error:
                 raise UsageError(f"{type(self).__name__}: {error}") from None
-            if held is not value:
-                object.__setattr__(self, field.name, held)
+            if checked is not value:
+                object.__setattr__(self, field.name, checked)
 
 
 def canonical(value: Value) -> str:
-    """The one spelling of a value in ids: decimal integers, shortest floats, true/false, none."""
+    """The canonical spelling of a value in ids: decimal integers, shortest floats, true/false, none."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -181,7 +181,7 @@ def kind_of(annotation: object) -> tuple[str, bool, tuple[str, ...]]:
             return kind, True, choices
     if typing.get_origin(annotation) is typing.Literal:
         if not all(isinstance(member, str) for member in members):
-            raise UsageError(f"{annotation} has a value that is no text; use int, float or bool")
+            raise UsageError(f"{annotation} has a value that is not text; use int, float or bool")
         return "str", False, members
     for known in (bool, int, float, str):
         if annotation is known:
@@ -192,10 +192,10 @@ def kind_of(annotation: object) -> tuple[str, bool, tuple[str, ...]]:
 def declared_field(
     name: str, annotation: object, default: Any, *, choices: tuple[str, ...] = (), **more: Any
 ) -> Field:
-    """A field or an option as its author declares it; `choices` go before those of the annotation.
+    """The field of an author's declaration; `choices` take precedence over the annotation's.
 
-    `default` is dataclasses.MISSING where a value must be given. UsageError, with its name, for a type that
-    cannot be swept and a default that no record or id can hold.
+    `default` is dataclasses.MISSING if a value is required. UsageError, with its name, for a type that cannot
+    be swept, and for a default that cannot be stored.
     """
     required = default is dataclasses.MISSING
     try:
@@ -204,13 +204,13 @@ def declared_field(
         field = Field(name, kind, required, default, choices or annotated, optional=optional, **more)
         field.require_storable_default()
     except (UsageError, ValueError) as error:
-        raise UsageError(f"{name} as it is declared: {error}") from None
+        raise UsageError(f"declaration of {name}: {error}") from None
     return field
 
 
 @functools.cache
 def fields_of(workload: type) -> tuple[Field, ...]:
-    """The fields of a workload dataclass, in the order they are declared."""
+    """The fields of a workload dataclass, in the order of their declaration."""
     hints = typing.get_type_hints(workload)
     return tuple(
         declared_field(entry.name, hints[entry.name], entry.default, **entry.metadata.get(AXIS, {}))
@@ -219,7 +219,7 @@ def fields_of(workload: type) -> tuple[Field, ...]:
 
 
 def shown_fields(fields: tuple[Field, ...], values: Mapping[str, Value]) -> dict[str, Value]:
-    """The fields of a point that its id shows, sorted: all but later ones at their default."""
+    """The sorted fields of a point for its id, without later ones that have their default."""
     by_name = {field.name: field for field in fields}
     return {
         name: values[name]

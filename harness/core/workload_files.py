@@ -1,6 +1,6 @@
-"""Files that a workload names: captured tensors in place of a distribution, and tables of document lengths.
+"""Files that a workload names: captured tensors instead of a distribution, and tables of document lengths.
 
-A case's id holds path and content hash, `distribution=scores.npz#1a2b3c4d5e6f`: changed, it is another.
+A case's id has path and content hash, `distribution=scores.npz#1a2b3c4d5e6f`: new content means a new id.
 """
 
 import csv
@@ -12,28 +12,28 @@ from typing import NamedTuple
 
 from harness.core.regular_file import open_regular
 
-_NAME = re.compile(r"[A-Za-z0-9_./~+-]+")  # what ids of cases can hold
+_NAME = re.compile(r"[A-Za-z0-9_./~+-]+")  # characters that are allowed in case ids
 _HASH_DIGITS = 12
 SUFFIXES = (".npz", ".safetensors")
 FORMS = (("tokens",), ("tokens", "documents"), ("shortest", "longest", "documents"))
-MOST_BYTES = 1 << 20  # of a file: 64Ki lines, and more than a distribution needs
+MOST_BYTES = 1 << 20  # of a file: 64Ki lines, more than a distribution needs
 LONGEST = 1 << 30  # tokens of a document
-MOST_DOCUMENTS = 1 << 50  # of a line: sums of them stay exact
+MOST_DOCUMENTS = 1 << 50  # of a line, so that sums are exact
 
 
 def path_of(identity: str) -> Path:
-    """The file; a relative path begins in the folder that the command was started in."""
+    """The file's path; a relative path starts in the command's folder."""
     return Path(identity.partition("#")[0]).expanduser()
 
 
 def identify(text: str) -> str:
-    """`a.npz` → `a.npz#1a2b3c4d5e6f`. ValueError where the file cannot be read or named.
+    """Add a file's hash to its name: `a.npz` → `a.npz#1a2b3c4d5e6f`.
 
-    Its name must be able to stand in an id, and where a hash is given, its content must have it.
+    ValueError if the file cannot be read, its name is not allowed in ids, or a given hash differs.
     """
     name, _, given = text.partition("#")
     if not _NAME.fullmatch(name):
-        raise ValueError(f'"{name}" stands in ids of cases; rename it, with letters, digits and ._/~+- only')
+        raise ValueError(f'"{name}" is part of case ids; rename it, with only letters, digits and ._/~+-')
     try:
         with open_regular(path_of(name)) as file:
             digest = hashlib.sha256()
@@ -41,8 +41,8 @@ def identify(text: str) -> str:
                 digest.update(piece)
     except OSError as error:
         raise ValueError(
-            f"{name} cannot be read: {error.strerror or error}; every machine that measures needs it, by an "
-            "absolute path, or from the folder that the command starts in"
+            f"{name} cannot be read ({error.strerror or error}); copy it to every measuring machine, and use "
+            "an absolute path, or one relative to the command's folder"
         ) from None
     found = digest.hexdigest()[:_HASH_DIGITS]
     if given and given != found:
@@ -74,7 +74,7 @@ def is_table(text: str) -> bool:
 
 
 def identify_table(text: str) -> str:
-    """As `identify`. ValueError also for a file that is no table."""
+    """Like `identify`. ValueError also for a file that is not a table."""
     identity = identify(text)
     _parse_file(identity)
     return identity
@@ -82,7 +82,7 @@ def identify_table(text: str) -> str:
 
 @lru_cache(maxsize=16)
 def read_table(identity: str) -> tuple[LengthBin, ...]:
-    """The lines of the file that :func:`identify_table` gave this identity. ValueError as there."""
+    """The lines of the file with an identity from :func:`identify_table`. ValueError as there."""
     return _parse_file(identify(identity))
 
 
@@ -91,12 +91,12 @@ def _parse_file(identity: str) -> tuple[LengthBin, ...]:
     with open_regular(path_of(name)) as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise ValueError(f"{name} has more than 1 MiB; count equal lengths in lines of tokens,documents")
+        raise ValueError(f"{name} is larger than 1 MiB; count equal lengths in lines of tokens,documents")
     return parse_table(name, content)
 
 
 def parse_table(name: str, content: bytes) -> tuple[LengthBin, ...]:
-    """The lines of a file called `name`. ValueError names the line and the remedy."""
+    """The lines of a file with this name. ValueError names the line and the remedy."""
     lines = csv.reader(content.decode("utf-8-sig", "replace").splitlines())
     rows = [(f"{name}:{lines.line_num}", tuple(map(str.strip, row))) for row in lines if any(row)]
     forms = " or ".join(map(",".join, FORMS))
@@ -104,7 +104,7 @@ def parse_table(name: str, content: bytes) -> tuple[LengthBin, ...]:
         raise ValueError(f'{rows[0][0]}: the first line is "{",".join(rows[0][1])}"; write {forms}')
     bins = tuple(_bin(place, rows[0][1], words) for place, words in rows[1:])
     if not sum(entry.documents for entry in bins):
-        raise ValueError(f"{name} has no document; write {forms}, and below it a line of numbers each")
+        raise ValueError(f"{name} has no documents; write {forms}, and then lines of numbers")
     return bins
 
 
@@ -117,6 +117,6 @@ def _bin(place: str, columns: tuple[str, ...], words: tuple[str, ...]) -> Length
         if found.shortest <= found.longest <= LONGEST and found.longest and found.documents <= MOST_DOCUMENTS:
             return found._replace(shortest=max(found.shortest, 1))
     raise ValueError(
-        f'{place}: "{",".join(words)[:60]}" is not {",".join(columns)}; write whole numbers, the shortest '
-        f"before the longest, of at most {LONGEST} tokens and {MOST_DOCUMENTS} documents"
+        f'{place}: "{",".join(words)[:60]}" is not {",".join(columns)}; write whole numbers, shortest before '
+        f"longest, at most {LONGEST} tokens and {MOST_DOCUMENTS} documents"
     )

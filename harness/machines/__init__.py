@@ -1,1 +1,1 @@
-"""Machines of a cluster, each of which measures whole comparison groups of one sweep."""
+"""Sweeps on several machines of a cluster; each machine measures whole groups."""

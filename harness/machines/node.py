@@ -1,4 +1,4 @@
-"""A node: whether it may measure for a driver, and its shard, measured as `seqsweep run --shard` does."""
+"""A node of a sweep: checks whether it may measure, and measures its shard like `seqsweep run --shard`."""
 
 import hashlib
 import os
@@ -37,7 +37,7 @@ from harness.sweep.settings import Settings
 
 @cache
 def program() -> str:
-    """`0.1.0 (1a2b3c4)`: the version and a hash of the source: two checkouts of one version may differ."""
+    """The version and a hash of the source, `0.1.0 (1a2b3c4)`; checkouts of one version may differ."""
     whole = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         whole.update(f"{path.relative_to(PACKAGE)}\0".encode() + path.read_bytes() + b"\0")
@@ -46,7 +46,7 @@ def program() -> str:
 
 @dataclass(frozen=True)
 class NodeInfo:
-    """A node as it is: `facts` are its fingerprint with its GPU, `niceness` says how it yields to others."""
+    """A node's description: `facts` are its fingerprint with its GPU, `niceness` is its priority."""
 
     program: str
     facts: Mapping[str, Any]
@@ -54,7 +54,7 @@ class NodeInfo:
 
     @property
     def digest(self) -> str:
-        """Equal for machines whose shards may be joined: the beginning of a hash."""
+        """The prefix of a hash that is equal for machines with joinable shards."""
         return digest(kind_of_machine(self.facts))[:7]
 
     @property
@@ -65,19 +65,19 @@ class NodeInfo:
         return f"{', '.join(what)}, fingerprint {self.digest}"
 
     def refusal(self) -> str | None:
-        """Why it may not measure for this process; None where it may."""
+        """Why it may not measure for this process; None if it may."""
         if self.niceness > 0:
             return f"its processes have niceness {self.niceness}; start Ray there with RAY_worker_niceness=0"
         if self.program != program():
-            return f"seqsweep is {program()} here and {self.program} there; install the same there"
+            return f"seqsweep is {program()} here, but {self.program} there; install the same version there"
         return None
 
 
 @dataclass(frozen=True)
 class SweepOrder:
-    """A sweep as it is sent to every node: what to plan, how deep to measure it, and in how many shards.
+    """The request for a sweep that is sent to every node: the plan's inputs, the depth and the shards.
 
-    `sweep` is the hash of the driver's plan. `plugins` are the files that the command named.
+    `sweep` is the hash of the driver's plan. `plugins` are the files from the command line.
     """
 
     sweep: str
@@ -94,7 +94,7 @@ class SweepOrder:
 
 @dataclass(frozen=True)
 class MeasuredShard:
-    """A shard's run as it is sent to the driver: its files, and its cases counted by status."""
+    """A shard's run that is sent to the driver: its files, and the number of cases by status."""
 
     run: str
     files: Mapping[str, bytes]
@@ -105,12 +105,12 @@ class MeasuringNode:
     """The actor that measures on a node, in a process of Ray's."""
 
     def __init__(self) -> None:
-        # Ray gives its processes one thread and a low priority, and measuring ones would inherit both.
+        # Ray gives its processes one thread and a low priority, and measuring processes would inherit both.
         parent = psutil.Process().parent()
         if "RAY_RAYLET_PID" in os.environ and parent and "OMP_NUM_THREADS" not in parent.environ():
             os.environ.pop("OMP_NUM_THREADS", None)
         if os.nice(0) > 0:
-            with suppress(PermissionError):  # the info says so
+            with suppress(PermissionError):  # `info` reports the niceness
                 os.setpriority(os.PRIO_PROCESS, 0, 0)
 
     @property
@@ -118,13 +118,13 @@ class MeasuringNode:
         return shared_folder("node")
 
     def info(self, plugins: Sequence[str]) -> NodeInfo:
-        """This machine. UsageError where one of the plugins is missing."""
+        """Describe this machine. UsageError if a plugin is missing."""
         discovery.catalog(tuple(plugins))
         found = probe_fingerprint("cpu", usable_cores())
         return NodeInfo(program(), {**found["fingerprint"], "gpu": found["gpu"]}, os.nice(0))
 
     def measure(self, order: SweepOrder, index: int) -> MeasuredShard:
-        """Measure a shard. MachineError where this node cannot; its run stays on the disk until `forget`."""
+        """Measure a shard. MachineError if this node cannot; its run stays on the disk until `forget`."""
         own, given = Settings(), order.config.given
         follows = {"threads": "threads", "memory": "memory_bytes"}
         settings = {name: getattr(own, name) for key, name in follows.items() if key not in given}
@@ -132,7 +132,9 @@ class MeasuringNode:
         catalog = discovery.catalog((*config.plugins, *order.plugins))
         whole = plan(config, catalog, order.suites, order.overrides, installed=True)
         if digest(identity(whole)) != order.sweep:
-            raise MachineError("its implementations or packages are not those here; install the same there")
+            raise MachineError(
+                "its implementations or packages differ from those here; install the same there"
+            )
         request = Request(
             *(part_of(whole, Shard(index, order.shards, order.sweep)), catalog, self.results),
             *((*order.command, "--shard", f"{index}/{order.shards}"), order.depth),
@@ -141,12 +143,12 @@ class MeasuringNode:
         )
         done = self._run(request, order.targets, _Silent())
         if done.interrupted:
-            raise MachineError("it was stopped there")
+            raise MachineError("it was interrupted there")
         counts = Counter(record.status for record in done.records)
         return MeasuredShard(done.folder.id, run_files(done.folder.path), counts)
 
     def forget(self, run: str) -> None:
-        """Delete a run that lies with the driver."""
+        """Delete a run that the driver has received."""
         for folder in all_runs(self.results):
             if folder.id == run:
                 shutil.rmtree(folder.path, ignore_errors=True)

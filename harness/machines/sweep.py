@@ -1,4 +1,4 @@
-"""A sweep on the nodes of a cluster: a shard for each, and the runs that come back joined here."""
+"""A sweep on the nodes of a cluster: each node measures a shard, and the runs are joined here."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +13,12 @@ from harness.machines.node import MeasuredShard, NodeInfo, SweepOrder
 from harness.machines.ray_cluster import RayCluster
 from harness.sweep.schedule import Schedule, group_keys
 
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """The outcome of a sweep: its `joined` runs, and the `missing` ones of its `shards` with the reasons."""
+    """The outcome of a sweep: its `joined` runs, and the reasons for `missing` shards by number."""
 
     joined: tuple[JoinedRun, ...]
     missing: Mapping[int, str]
@@ -36,22 +36,22 @@ def admit(cluster: RayCluster, plugins: Sequence[str]) -> dict[str, NodeInfo | S
 
 
 def measure_on(
-    cluster: RayCluster, order: SweepOrder, schedule: Schedule, results: Path, tell: Tell
+    cluster: RayCluster, order: SweepOrder, schedule: Schedule, results: Path, log: Log
 ) -> SweepOutcome:
-    """Measure a shard on each node that may, to the end or to Ctrl-C, and join them in `results`.
+    """Measure a shard on each admitted node, to the end or to Ctrl-C, and join them in `results`.
 
-    Each shard is joined when it comes, so that no other one's loss costs it. MachineError where no node may
-    measure.
+    Each shard is joined when it arrives, so that it is kept if another one fails. MachineError if no node is
+    admitted.
     """
     answers = admit(cluster, (*order.config.plugins, *order.plugins))
     for node, answer in answers.items():
-        tell(f"{node}: {answer.description if isinstance(answer, NodeInfo) else f'refused: {answer}'}")
+        log(f"{node}: {answer.description if isinstance(answer, NodeInfo) else f'refused: {answer}'}")
     nodes = sorted(node for node, answer in answers.items() if isinstance(answer, NodeInfo))
     if not nodes:
-        raise MachineError("no machine may measure this sweep; the reasons stand above")
+        raise MachineError("no machine can measure this sweep; fix the problems listed above")
     count = min(len(nodes), len(group_keys(schedule)))
     shards = {node: index for index, node in enumerate(nodes[:count], start=1)}
-    missing = dict.fromkeys(shards.values(), "it was stopped")
+    missing = dict.fromkeys(shards.values(), "it was interrupted")
     arrived: set[str] = set()
     interrupted = False
     with terminable():
@@ -66,8 +66,8 @@ def measure_on(
                     del missing[index]
                     arrived.add(measured.run)
                     cluster.forget(node, measured.run)
-                    became = ", ".join(f"{times} {status}" for status, times in measured.counts.items())
-                    tell(f"{node}: shard {index}/{count}: {became or 'no case'}")
+                    statuses = ", ".join(f"{times} {status}" for status, times in measured.counts.items())
+                    log(f"{node}: shard {index}/{count}: {statuses or 'no cases'}")
         except KeyboardInterrupt:
             interrupted = True
     joined = (run for run in collect([], results).joined if any(p.run in arrived for p in run.pieces))
@@ -75,7 +75,7 @@ def measure_on(
 
 
 def _join(measured: MeasuredShard, results: Path) -> tuple[str, ...]:
-    """Join a shard's run with those here; sentences on why that was not possible."""
+    """Join a shard's run with the runs here; return sentences if that was not possible."""
     with TemporaryDirectory() as folder:
         write_run(Path(folder) / "runs" / measured.run, measured.files)
         return collect([Path(folder)], results).problems

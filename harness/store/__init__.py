@@ -1,5 +1,5 @@
-"""The store of runs: one folder per run, records as checked lines of an append-only file.
+"""The store of runs: one folder per run, records as lines with checksums in an append-only file.
 
-A write is whole or not there; damage is reported by line and never hidden. Imports core alone: the
-store knows nothing of schedules, and a feature keeps its own files in its own room.
+Writes are atomic, and damage is reported by line. The store imports only core: it does not know schedules,
+and each feature reads and writes its own files.
 """

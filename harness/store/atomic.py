@@ -1,4 +1,4 @@
-"""Writing so that a crash leaves the old file or the new one, and a full disk leaves a sentence."""
+"""Atomic writing: a crash leaves the old file or the new one, and a full disk raises MachineError."""
 
 import os
 import stat
@@ -13,12 +13,12 @@ def write_error(path: Path, error: OSError) -> MachineError:
     """The error, with a remedy, for a file that cannot be written."""
     return MachineError(
         f"{path}: cannot be written ({error.strerror or error}); "
-        "free space or permit writing there, or name another place with --results or --out"
+        "free space, allow writing there, or use another folder with --results or --out"
     )
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, with those above it, unless it is there. Raises MachineError."""
+    """Create a folder with its parents, unless it already exists. Raises MachineError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -26,7 +26,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Hand all bytes to the disk: `os.write` may take only some of them."""
+    """Write and flush all bytes; `os.write` may take only some of them."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
@@ -43,7 +43,7 @@ def replace(path: Path, data: bytes) -> None:
             write_all(descriptor, data)
         finally:
             os.close(descriptor)
-        temporary.chmod(_mode_of(path))  # mkstemp lets nobody else read
+        temporary.chmod(_mode_of(path))  # mkstemp's files are readable only by their owner
         temporary.replace(path)
     except OSError as error:
         raise write_error(path, error) from None
@@ -53,7 +53,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def _mode_of(path: Path) -> int:
-    """The permissions of an existing file, so that what its owner has hidden stays hidden; else 0644."""
+    """The permissions of an existing file, so that a private file stays private; else 0644."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:
@@ -61,7 +61,7 @@ def _mode_of(path: Path) -> int:
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
-    """Write whole files by name into a folder, which is made if missing. Raises MachineError."""
+    """Write whole files by name into a folder, which is created if missing. Raises MachineError."""
     make_folder(folder)
     for name, data in contents.items():
         replace(folder / name, data)

@@ -1,4 +1,4 @@
-"""A file that holds one JSON value, indented for people."""
+"""Files with one JSON value, indented for readers."""
 
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,19 @@ from harness.core.regular_file import read_regular
 
 
 def to_text(data: Any) -> bytes:
-    """The file's content. TypeError when a value has no JSON form; numpy's numbers have Python's."""
+    """The file's content; numpy's numbers become Python's. TypeError if a value has no JSON form."""
     return msgspec.json.format(msgspec.json.encode(data, enc_hook=plain_data.plain_number), indent=2) + b"\n"
 
 
 def digest(data: Any) -> str:
-    """`sha256:…` of a value, whatever the order of its keys."""
+    """`sha256:…` of a value, independent of the order of its keys."""
     return f"sha256:{plain_data.digest(data)}"
 
 
 def read_object(path: Path, remedy: str, form: Any = dict[str, Any]) -> dict[str, Any]:
-    """The JSON object that a file holds, of a form that msgspec reads; what the form does not name is kept.
+    """The JSON object in a file, checked against a form that msgspec reads, with its unknown fields.
 
-    UsageError, which ends in the remedy, where the file holds none.
+    UsageError, which ends in the remedy, if the file has no such object.
     """
     try:
         data = read(path)
@@ -33,12 +33,12 @@ def read_object(path: Path, remedy: str, form: Any = dict[str, Any]) -> dict[str
     try:
         plain_data.from_plain(form, data)
     except ValueError as error:
-        raise UsageError(f"{path}: has another form ({error}); {remedy}") from None
+        raise UsageError(f"{path}: has an invalid form ({error}); {remedy}") from None
     return data
 
 
 def read(path: Path) -> Any:
-    """The value that a file holds. OSError where it cannot be read, ValueError where it is not JSON."""
+    """The value in a file. OSError if it cannot be read, ValueError if it is not JSON."""
     try:
         return msgspec.json.decode(read_regular(path))
     except (msgspec.DecodeError, RecursionError) as error:

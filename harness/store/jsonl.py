@@ -1,8 +1,8 @@
 """Records as lines of JSON with a checksum each, and which lines of a file can be read.
 
-The checksum is taken over the object without it, keys sorted: a tool that rewrites a line with other
-spacing, key order or with fields this version does not know leaves a valid line. A line is written with
-its keys sorted too, and the checksum last, so that reading it back sums the text as it stands.
+The checksum is over the object without it, with sorted keys. So a line stays valid if a tool rewrites it
+with other spacing or key order, or with unknown fields. A line is written with sorted keys and the checksum
+last, so that its text can be checked without decoding it.
 """
 
 import re
@@ -16,17 +16,17 @@ from harness.core.record import SCHEMA, Record
 
 CHECKSUM = b',"crc32":"'
 
-Part = tuple[int, int]  # which record of how many, in the append that wrote it
+Part = tuple[int, int]  # (number, count) of a record in the append that wrote it
 
 _RECORD = msgspec.json.Decoder(Record)
-_APPEND = re.compile(rb'\{"append":\[(\d+),(\d+)\],')  # how a record begins whose keys are sorted
+_APPEND = re.compile(rb'\{"append":\[(\d+),(\d+)\],')  # the start of a record with sorted keys
 _THIS_SCHEMA = b',"schema":%d,"seed":' % SCHEMA
 
 
 def encode(records: Sequence[Record]) -> bytes:
     """The lines of one append.
 
-    ValueError names the case of a record that holds a value without a JSON form.
+    ValueError names the case of a record with a value that has no JSON form.
     """
     text: list[bytes] = []
     for index, record in enumerate(records, start=1):
@@ -44,21 +44,21 @@ def seal(data: Mapping[str, Any]) -> bytes:
 
 
 def unseal(line: bytes) -> dict[str, Any]:
-    """The object of a line whose checksum holds, without it. ValueError says what is wrong."""
+    """The object of a line, without its checksum. ValueError if the line or its checksum is wrong."""
     try:
         data = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise ValueError("the line is torn or no JSON") from None
+        raise ValueError("the line is incomplete or not JSON") from None
     if not isinstance(data, dict) or "crc32" not in data:
         raise ValueError("the line has no crc32")
     checksum = data.pop("crc32")
     if checksum != _checksum(_canonical(data)):
-        raise ValueError("the checksum does not fit: the line was damaged or edited")
+        raise ValueError("the checksum does not match, because the line was damaged or edited")
     return data
 
 
 def part_of_line(data: Mapping[str, Any]) -> Part:
-    """A line's place in its append; a line that names none is an append of its own."""
+    """A line's place in its append; a line without a place is a whole append."""
     written = data.get("append")
     if isinstance(written, list) and len(written) == 2 and all(isinstance(n, int) for n in written):
         return (written[0], written[1])
@@ -75,7 +75,7 @@ def _checksum(text: bytes) -> str:
 
 
 class Line(NamedTuple):
-    """One line by its number from 1, without its newline: it has a record or a problem."""
+    """One line without its newline, with a record or a problem; numbers start at 1."""
 
     number: int
     data: bytes
@@ -85,7 +85,7 @@ class Line(NamedTuple):
 
 
 def read_line(number: int, line: bytes) -> Line:
-    """The line of these bytes, without their newline."""
+    """Read a line from its bytes without the newline."""
     as_written = _read_as_written(number, line)
     if as_written is not None:
         return as_written
@@ -97,10 +97,10 @@ def read_line(number: int, line: bytes) -> Line:
 
 
 def _read_as_written(number: int, line: bytes) -> Line | None:
-    """A line that stands as :func:`encode` wrote it, or an earlier version; None for any other line.
+    """A line as :func:`encode` of this or an earlier version wrote it; None for any other line.
 
-    The text is summed as it stands and decoded once, straight into its form: half the work of the way
-    through plain data, which alone says what is wrong with a line.
+    The text is checked without decoding, and decoded once into a Record. That is half the work of reading
+    plain data first, which only damaged or edited lines need.
     """
     text, _, checksum = line.rpartition(CHECKSUM)
     begins = _APPEND.match(text)
@@ -115,26 +115,26 @@ def _read_as_written(number: int, line: bytes) -> Line | None:
 
 
 def lines(file: Iterable[bytes]) -> Iterator[Line]:
-    """Every line of a file. The last one may lack its newline: it counts when its checksum holds."""
+    """Every line of a file. A last line without a newline is valid if its checksum matches."""
     for number, line in enumerate(file, start=1):
         yield read_line(number, line.removesuffix(b"\n"))
 
 
 def split_whole(read: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """(lines of complete appends, the rest). Half of an append is no group to compare."""
+    """(lines of complete appends, other lines). Cases of an incomplete append cannot be compared."""
     whole: list[Line] = []
     rest: list[Line] = []
-    begun: list[Line] = []
+    partial: list[Line] = []
     for line in read:
         index, count = line.part
-        if begun and (line.record is None or line.part != (len(begun) + 1, begun[0].part[1])):
-            rest += begun
-            begun = []
-        if line.record is None or index != len(begun) + 1:
+        if partial and (line.record is None or line.part != (len(partial) + 1, partial[0].part[1])):
+            rest += partial
+            partial = []
+        if line.record is None or index != len(partial) + 1:
             rest.append(line)
             continue
-        begun.append(line)
+        partial.append(line)
         if index == count:
-            whole += begun
-            begun = []
-    return whole, rest + begun
+            whole += partial
+            partial = []
+    return whole, rest + partial

@@ -1,4 +1,4 @@
-"""Deleting old runs: the newest stay, and so does whatever is not plainly an old run of this folder."""
+"""Deleting old runs: keeps the newest ones, and everything that is not clearly an old run of this folder."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from harness.store.runs import LOCK, is_run_id, run_lock
 
 @dataclass(frozen=True)
 class PrunedRun:
-    """An old run, and the bytes of its files. `left` says why it was not deleted; empty: it was."""
+    """An old run, and the bytes of its files. `left` is why it was not deleted; empty if it was."""
 
     path: str
     bytes: int
@@ -21,17 +21,16 @@ class PrunedRun:
 
 
 def prune(results: Path, keep: int, *, dry_run: bool) -> Iterator[PrunedRun]:
-    """Delete the runs under `results`/runs but the newest `keep`; what became of each, oldest first.
+    """Delete all but the newest `keep` runs in `results`/runs, and yield each old run, oldest first.
 
-    Links, and folders that somebody renamed, are none of them; a run that a process writes is left alone.
-    UsageError for a `keep` below 1, and where `results`/runs is a link; MachineError where a run cannot be
-    deleted.
+    Links, renamed folders, and runs that a process is writing are not deleted. UsageError for a `keep` below
+    1, or if `results`/runs is a link; MachineError if a run cannot be deleted.
     """
     runs = results / "runs"
     if keep < 1:
-        raise UsageError(f"--keep {keep}: at least one run stays; to have none, delete {runs}")
+        raise UsageError(f"--keep {keep}: must be at least 1; to delete all runs, delete {runs}")
     if runs.is_symlink():
-        raise UsageError(f"{runs} is a link; name the results that it leads to with --results")
+        raise UsageError(f"{runs} is a link; use its target with --results")
     plain = [run.path for run in all_runs(results) if is_run_id(run.id) and not run.path.is_symlink()]
     for path in plain[:-keep]:
         holder = holder_of(path / LOCK)
@@ -43,7 +42,7 @@ def prune(results: Path, keep: int, *, dry_run: bool) -> Iterator[PrunedRun]:
 
 
 def _size_of(path: Path) -> int:
-    """The bytes of all files below a folder."""
+    """The total size of all files in a folder tree, in bytes."""
     return sum(file.lstat().st_size for file in path.rglob("*") if not file.is_dir())
 
 

@@ -1,6 +1,6 @@
-"""The forms of a run's JSON files: the types of what readers take from them; all else is kept as it is.
+"""The forms of a run's JSON files: the types of the fields that readers use. Other fields are not checked.
 
-Null is a value that is not known. msgspec reads these classes, which it could not as strings.
+Null means an unknown value. The annotations are not strings, because msgspec reads them.
 """
 
 from typing import Annotated, Any, Required, TypedDict
@@ -20,7 +20,7 @@ class SettingsForm(TypedDict, total=False):
 
 
 class ModelForm(TypedDict, total=False):
-    """A model that gave a suite its fields: one device's share of it, in a phase."""
+    """A model that gives a suite its fields, for one device in a phase."""
 
     label: Required[str]
     layers: Required[Count]

@@ -1,4 +1,4 @@
-"""A stored run in short: of which code, on which machine, and what became of its cases."""
+"""A summary of a stored run: its commit, its machine, and the outcomes of its cases."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -13,25 +13,25 @@ from harness.core.typed_command import QUICK, quick_notes
 from harness.store.runs import LOCK, RunFolder
 
 FINISHED, OPEN, WRITTEN = "finished", "open", "being written"
-EXPECTED = " (expected)"  # behind the status of an implementation that is declared to be incorrect there
+EXPECTED = " (expected)"  # after the status of a case that is marked as incorrect
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run in short; what its files do not say is None, or empty.
+    """A summary of a run; unknown values are None, or empty.
 
-    `cases` counts the cases that it has records of, `planned` those of its suites. `statuses` counts its
-    cases by status; one whose replicates ended differently counts under each. `problems` are sentences about
-    what could not be read.
+    `cases` is the number of cases with records, `planned` the number of cases in its suites. `statuses`
+    counts cases by status; a case counts under each status of its replicates. `problems` are sentences about
+    data that could not be read.
     """
 
     run: str
     command: str  # run, check, static or profile; "run --quick" if its times are noisy
     started: str | None  # UTC, ISO 8601
-    commit: str | None  # of the repository around the folder that it was started in, at that time
+    commit: str | None  # of the repository that it was started in
     dirty: bool | None  # whether files differed from the commit
     machine: str | None  # the processor, or the GPU
-    fingerprint: str | None  # the first, where cases had different devices or numbers of threads
+    fingerprint: str | None  # the first, if cases had different devices or numbers of threads
     state: str  # FINISHED, OPEN (stopped, or crashed), or WRITTEN while a process writes it
     suites: tuple[str, ...]
     cases: int
@@ -41,7 +41,7 @@ class RunSummary:
 
 
 def summarise(folder: RunFolder) -> RunSummary:
-    """The summary of a run. Whatever is damaged becomes a problem, and the rest is summarised."""
+    """Summarise a run. Damaged files are reported as problems."""
     problems: list[str] = []
     info = folder.readable_info(problems)
     _, environment = _first(folder.environments, problems)
@@ -72,7 +72,7 @@ def summarise(folder: RunFolder) -> RunSummary:
 
 
 def _first(read: Callable[[], dict[str, Any]], problems: list[str]) -> tuple[str | None, Mapping[str, Any]]:
-    """The first entry of a file; what could not be read is added to `problems`."""
+    """The first entry of a file; errors are added to `problems`."""
     try:
         return next(iter(read().items()), (None, {}))
     except SeqsweepError as error:
@@ -81,7 +81,7 @@ def _first(read: Callable[[], dict[str, Any]], problems: list[str]) -> tuple[str
 
 
 def _state(folder: RunFolder, info: Mapping[str, Any]) -> str:
-    with suppress(OSError):  # a lock that cannot be asked belongs to another user
+    with suppress(OSError):  # a lock that cannot be opened belongs to another user
         if holder_of(folder.path / LOCK):
             return WRITTEN
     return FINISHED if info.get("finished") else OPEN

@@ -1,6 +1,6 @@
-"""A run's folder as its writer sees it: records are only ever appended, a group at a time, by one process.
+"""Writing a run's folder: one process appends the records of one group at a time.
 
-What a crash leaves of a group is still readable; `repair` sets it aside before a run goes on.
+Records of a group that a crash has cut off are still readable; `repair` moves them before a run continues.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from harness.store.stored_run import (
     fingerprint_id,
 )
 
-LOCK = "run.lock"  # a file of its own, because records.jsonl and run.json are replaced at times
+LOCK = "run.lock"  # a separate file, because records.jsonl and run.json may be replaced
 
 
 @contextmanager
-def run_lock(folder: Path, command: str, tell: Callable[[str], None]) -> Generator[None]:
-    """Hold the lock for as long as the block; MachineError names who else holds it, and since when.
+def run_lock(folder: Path, command: str, warn: Callable[[str], None]) -> Generator[None]:
+    """Lock a run's folder during the block; MachineError names the process that has locked it.
 
-    Where the file system has no locks, `tell` is given a sentence, and the block runs without one.
+    If the file system has no locks, `warn` is called with a sentence, and the block runs without a lock.
     """
     path = folder / LOCK
     try:
@@ -54,7 +54,7 @@ def run_lock(folder: Path, command: str, tell: Callable[[str], None]) -> Generat
             taken = lock.take(command)
         except OSError as error:
             taken = True
-            tell(f"{path} cannot be locked ({error.strerror}): start no second run --resume of it")
+            warn(f"{path} cannot be locked ({error.strerror}); do not resume this run twice at once")
         if not taken:
             raise MachineError(
                 f"run {folder.name} is being written by {lock.holder()}; wait for it, or end it"
@@ -67,11 +67,11 @@ WITHDRAWN = "records.withdrawn.jsonl"
 
 
 class RunFolder(StoredRun):
-    """One run on disk. Raises MachineError when the machine does not let it write."""
+    """One run on disk, for its writer. Raises MachineError if it cannot write."""
 
     @classmethod
     def create(cls, results: Path, run_id: str, info: Mapping[str, Any]) -> RunFolder:
-        """A new folder under `results`/runs, which is made if missing. Fails before anything has run."""
+        """Create a folder in `results`/runs, so that an error occurs before anything has run."""
         folder = cls(results / "runs" / run_id)
         make_folder(folder.path.parent)
         try:
@@ -89,9 +89,9 @@ class RunFolder(StoredRun):
         self.write_info({**self.info, **changed})
 
     def append(self, records: Sequence[Record]) -> None:
-        """Add the records of one group in one flushed write; when it fails the file is as before.
+        """Append the records of one group in one flushed write; if it fails, the file does not change.
 
-        MachineError where the file ends in a torn line.
+        MachineError if the file ends in an incomplete line.
         """
         data, path = encode(records), self.path / RECORDS
         try:
@@ -100,7 +100,7 @@ class RunFolder(StoredRun):
                 end = os.fstat(descriptor).st_size
                 if end and os.pread(descriptor, 1, end - 1) != b"\n":
                     raise MachineError(
-                        f"{path} ends in a torn line, or was cut; go on with run --resume, which mends it"
+                        f"{path} ends in an incomplete line; continue with run --resume, which repairs it"
                     )
                 try:
                     write_all(descriptor, data)
@@ -113,85 +113,85 @@ class RunFolder(StoredRun):
             raise write_error(path, error) from None
 
     @contextmanager
-    def writing(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
-        """Be the only writer of this folder for as long as the block. MachineError names another one.
+    def writing(self, command: str, warn: Callable[[str], None]) -> Generator[None]:
+        """Lock this folder for writing during the block. MachineError names another writer.
 
-        Readers need no lock, and never wait. Where there are no locks, `tell` is given a sentence.
+        Readers need no lock and never wait. If locks do not work, `warn` is called with a sentence.
         """
         if not (self.path / RECORDS).exists() and (packed := self.path / GZIPPED).exists():
-            raise MachineError(f"{packed} is only read; gunzip it, and run the command again")
-        with run_lock(self.path, command, tell):
+            raise MachineError(f"{packed} is read-only; gunzip it, and run the command again")
+        with run_lock(self.path, command, warn):
             try:
                 yield
             finally:
                 if not self.path.is_dir():
                     raise MachineError(
                         f"{self.path} was moved or removed while it was written; "
-                        "move it back, and go on with run --resume"
+                        "move it back, and continue with run --resume"
                     ) from None
 
     def write_fingerprint(self, facts: Mapping[str, Any]) -> str:
-        """Keep what must be equal for two timings to be compared; returns its `sha256:…`."""
-        return self._keep(FINGERPRINTS, fingerprint_id(facts), facts)
+        """Store the facts that must be equal before two timings are compared; return their `sha256:…`."""
+        return self._store(FINGERPRINTS, fingerprint_id(facts), facts)
 
     def write_environment(self, facts: Mapping[str, Any]) -> str:
-        """Keep what need not be equal, such as time, load and commit; returns its `sha256:…`."""
-        return self._keep(ENVIRONMENTS, json_file.digest(facts), facts)
+        """Store other facts, for example time, load and commit; return their `sha256:…`."""
+        return self._store(ENVIRONMENTS, json_file.digest(facts), facts)
 
     def write_crash(self, case: Case, replicate: int, text: str) -> str:
-        """Keep what there is to read of a crash; returns the file's path in this folder."""
+        """Store the output of a crash; return the file's path in this folder."""
         digest = zlib.crc32(f"{case.id} {replicate}".encode())
         name = f"{file_name(case.implementation.replace('/', '-'))}-{case.seq}-{digest:08x}.txt"
         write_files(self.path / CRASHES, {name: text.encode(errors="replace")})
         return f"{CRASHES}/{name}"
 
-    def _keep(self, name: str, key: str, facts: Mapping[str, Any]) -> str:
-        kept = self._read_object(name)
-        if key not in kept:
-            replace(self.path / name, json_file.to_text({**kept, key: facts}))
+    def _store(self, name: str, key: str, facts: Mapping[str, Any]) -> str:
+        stored = self._read_object(name)
+        if key not in stored:
+            replace(self.path / name, json_file.to_text({**stored, key: facts}))
         return key
 
     def repair(self) -> tuple[str, ...]:
-        """Make the file one of complete groups, so that a run can go on; says what was set aside.
+        """Reduce the records to complete groups, so that a run can continue; return sentences on the others.
 
-        Lines of incomplete groups move to records.damaged.jsonl: nothing is lost, and a group is
-        never compared across two sessions.
+        Lines of incomplete groups move to records.damaged.jsonl, so that a group is never compared across
+        two sessions.
         """
         whole, rest = self.split()
-        path, mended = self.path / RECORDS, _join_lines(whole)
-        if not rest and (not path.exists() or path.stat().st_size == len(mended)):
+        path, repaired = self.path / RECORDS, _join_lines(whole)
+        if not rest and (not path.exists() or path.stat().st_size == len(repaired)):
             return ()
         if rest:
             self._set_aside(DAMAGED, _join_lines(rest))
-        replace(path, mended)
+        replace(path, repaired)
         return tuple(
             f"{RECORDS}:{line.number}: {line.problem or 'its group is incomplete'}; "
-            f"moved to {DAMAGED}, and measured again"
+            f"moved to {DAMAGED}, to be measured again"
             for line in rest
         )
 
     def withdraw(self, keys: Collection[tuple[str, int]]) -> None:
-        """Take the records of these cases and replicates out, so that they can be measured again.
+        """Move the records of these cases and replicates to records.withdrawn.jsonl, to measure them again.
 
-        They move to records.withdrawn.jsonl. Withdraw whole groups: half of an append is no group.
+        The keys must be those of whole groups, because incomplete groups cannot be compared.
         """
-        kept: list[Line] = []
-        out: list[Line] = []
+        remaining: list[Line] = []
+        withdrawn: list[Line] = []
         for line in self._lines():
-            goes = line.record is not None and line.record.key[:2] in keys
-            (out if goes else kept).append(line)
-        if out:
-            self._set_aside(WITHDRAWN, _join_lines(out))
-            replace(self.path / RECORDS, _join_lines(kept))
+            matches = line.record is not None and line.record.key[:2] in keys
+            (withdrawn if matches else remaining).append(line)
+        if withdrawn:
+            self._set_aside(WITHDRAWN, _join_lines(withdrawn))
+            replace(self.path / RECORDS, _join_lines(remaining))
 
-    def _set_aside(self, name: str, out: bytes) -> None:
-        """Add to the file of this name, whole or not at all."""
-        aside = self.path / name
-        replace(aside, (aside.read_bytes() if aside.exists() else b"") + out)
+    def _set_aside(self, name: str, data: bytes) -> None:
+        """Append to the file with this name, atomically."""
+        file = self.path / name
+        replace(file, (file.read_bytes() if file.exists() else b"") + data)
 
 
-def _join_lines(out: Iterable[Line]) -> bytes:
-    return b"".join(line.data + b"\n" for line in out)
+def _join_lines(lines: Iterable[Line]) -> bytes:
+    return b"".join(line.data + b"\n" for line in lines)
 
 
 FORM = "%Y%m%dT%H%M%SZ"
@@ -203,10 +203,10 @@ def is_run_id(name: str) -> bool:
 
 
 def new_run_id(now: datetime, salt: str, present: Iterable[str] = ()) -> str:
-    """`20261120T113000Z-1a2b3c4`: the time, and a digest of it with the salt, for two that come at once.
+    """An id like `20261120T113000Z-1a2b3c4`: the time, and a digest of time and salt for concurrent runs.
 
-    Where the clock was set back, the time is that of the newest id that is `present`, and a second: what
-    was made last is the latest, whatever the clock says.
+    If the clock was set back, the time is one second after the newest id in `present`, so that the newest run
+    always has the latest id.
     """
     moment = max([now.astimezone(UTC), *(time for name in present if (time := _time_after(name)))])
     digest = hashlib.sha256(f"{moment.isoformat()}{salt}".encode()).hexdigest()
@@ -214,7 +214,7 @@ def new_run_id(now: datetime, salt: str, present: Iterable[str] = ()) -> str:
 
 
 def _time_after(name: str) -> datetime | None:
-    """The second after an id's time; None for another name, and where no time follows."""
+    """The second after an id's time; None for another name, and after the last representable time."""
     match = ID.fullmatch(name)
     try:
         return match and datetime.strptime(match[1], FORM).replace(tzinfo=UTC) + timedelta(seconds=1)

@@ -1,6 +1,6 @@
-"""A stored run as its readers see it: run.json, the readable records, and what these point to.
+"""Reading a stored run: run.json, the readable records, and the files that these refer to.
 
-What a crash or somebody else has damaged becomes a sentence, and reading goes on.
+Damaged data is reported in a sentence, and reading continues.
 """
 
 import gc
@@ -24,31 +24,31 @@ from harness.store.run_forms import SCHEMA, EnvironmentForm, FactsForm, RunForm
 
 INFO = "run.json"
 RECORDS = "records.jsonl"
-GZIPPED = "records.jsonl.gz"  # by whom keeps a finished run; read where the file itself is gone
+GZIPPED = "records.jsonl.gz"  # read if a user has compressed the records of a finished run
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
 CRASHES = "crashes"
 RESTORE = "restore it, or name another run"
 LONGEST_LOG = 20_000  # bytes of a crash's file that are shown
-NOTES = "notes.md"  # what is known to be wrong with the data, by those who keep it
-BUFFER_BYTES = 1 << 20  # of reading: a line has kilobytes, and the default holds two
+NOTES = "notes.md"  # known errors of the data, written by users
+BUFFER_BYTES = 1 << 20  # for reading: the default has room for only two lines
 
 RecordKey = tuple[str, int, str | None]
 
 
 def line_hash(line: bytes) -> str:
-    """The SHA-256 of a record's stored line, without the newline, by which documents cite the record."""
+    """The SHA-256 of a record's stored line without the newline; documents cite the record by it."""
     return hashlib.sha256(line).hexdigest()
 
 
 def fingerprint_id(facts: Mapping[str, Any]) -> str:
-    """The `sha256:…` by which a record names the machine that has these facts."""
+    """The `sha256:…` of a machine's facts, by which records refer to it."""
     return json_file.digest(hashed_facts(facts))
 
 
 @dataclass(frozen=True)
 class Stored:
-    """The contents of a run's folder. `problems` are sentences about what could not be read."""
+    """The contents of a run's folder. `problems` are sentences about data that could not be read."""
 
     info: Mapping[str, Any]
     records: tuple[Record, ...]
@@ -56,15 +56,15 @@ class Stored:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder holds a run; a folder that may not be looked into holds none."""
-    return any(os.path.isfile(path / name) for name in (INFO, RECORDS))  # noqa: PTH113 - it raises nothing
+    """Whether a folder has a run; False if the folder is not accessible."""
+    return any(os.path.isfile(path / name) for name in (INFO, RECORDS))  # noqa: PTH113 - it never raises
 
 
 @contextmanager
 def without_collector() -> Generator[None]:
-    """Pause the garbage collector while records are read, and keep it off those that were.
+    """Pause the garbage collector while records are read, and exclude them from later collections.
 
-    They hold no cycles, and walking millions of objects again and again takes a third of the time.
+    Records have no cycles, and walking millions of objects repeatedly takes a third of the time.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -77,7 +77,7 @@ def without_collector() -> Generator[None]:
 
 
 class StoredRun:
-    """One run on disk, for readers; they need no lock, and never wait."""
+    """One run on disk, for readers, which need no lock and never wait."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -88,16 +88,18 @@ class StoredRun:
 
     @property
     def results(self) -> Path:
-        """The folder of results whose runs/ this run lies in."""
+        """The results folder that contains runs/ with this run."""
         return self.path.parents[1]
 
     @property
     def info(self) -> dict[str, Any]:
-        """run.json. UsageError when it is missing, damaged, or of a later version."""
+        """The content of run.json. UsageError if it is missing, damaged, or of a later version."""
         path = self.path / INFO
         info = json_file.read_object(path, RESTORE, RunForm)
         if info.get("schema", SCHEMA) != SCHEMA:
-            raise UsageError(f"{path}: schema {info['schema']} is not {SCHEMA}; use a seqsweep that wrote it")
+            raise UsageError(
+                f"{path}: schema {info['schema']} is not {SCHEMA}; use the seqsweep that wrote it"
+            )
         return info
 
     def fingerprints(self) -> dict[str, Any]:
@@ -109,36 +111,36 @@ class StoredRun:
         return self._read_object(ENVIRONMENTS, dict[str, EnvironmentForm])
 
     def notes(self) -> str:
-        """The text of the run's notes.md: known errors of its data. Empty without such a file."""
+        """The text of the run's notes.md: known errors of its data. Empty without this file."""
         path = self.path / NOTES
         try:
             return read_regular(path).decode(errors="replace").strip() if path.exists() else ""
         except OSError as error:
-            raise MachineError(f"{path}: cannot be read ({error.strerror}); mend or remove it") from None
+            raise MachineError(f"{path}: cannot be read ({error.strerror}); fix or remove it") from None
 
     def _read_object(self, name: str, form: Any = dict[str, Any]) -> dict[str, Any]:
         path = self.path / name
         return json_file.read_object(path, RESTORE, form) if path.exists() else {}
 
     def read(self) -> Stored:
-        """All readable records. A damaged line, or one stored twice, is a problem, and reading goes on."""
+        """All readable records. A damaged or duplicate line is reported as a problem."""
         problems: list[str] = []
         with without_collector():
             info, records = self.readable_info(problems), tuple(self.records(problems))
         return Stored(info, records, tuple(problems))
 
     def readable_info(self, problems: list[str]) -> dict[str, Any]:
-        """run.json; empty where it cannot be read, which is added to `problems`."""
+        """The content of run.json; empty if it cannot be read, which is added to `problems`."""
         try:
             info = self.info
         except UsageError as error:
             problems.append(str(error))
             return {}
-        problems += info.get("problems") or ()  # what its writer noticed
+        problems += info.get("problems") or ()  # reported by its writer
         return info
 
     def info_with_fingerprints(self, problems: list[str]) -> dict[str, Any]:
-        """run.json with the fingerprints; what of both cannot be read is added to `problems`."""
+        """The content of run.json with the fingerprints; read errors are added to `problems`."""
         described = {**self.readable_info(problems), "fingerprints": {}}
         try:
             described["fingerprints"] = self.fingerprints()
@@ -147,21 +149,19 @@ class StoredRun:
         return described
 
     def records(self, problems: list[str], hashes: dict[RecordKey, str] | None = None) -> Iterator[Record]:
-        """The readable records one by one; what could not be read is added to `problems` on the way.
+        """Yield the readable records; read errors are added to `problems`.
 
-        `hashes` are filled with the SHA-256 of each record's line, by the record's key.
+        `hashes` is filled with the SHA-256 of each record's line, by the record's key.
         """
         seen: set[RecordKey] = set()
         for line in self._lines():
             number, data, record = line.number, line.data, line.record
             if record is None:
-                problems.append(
-                    f"{RECORDS}:{number}: {line.problem}; its case is measured again by run --resume"
-                )
+                problems.append(f"{RECORDS}:{number}: {line.problem}; run --resume measures its case again")
                 continue
             key = record.key
             if key in seen:
-                problems.append(f"{RECORDS}:{number}: {record.case} is stored twice; the first one counts")
+                problems.append(f"{RECORDS}:{number}: {record.case} is stored twice; the first one is used")
             else:
                 seen.add(key)
                 if hashes is not None:
@@ -169,9 +169,9 @@ class StoredRun:
                 yield record
 
     def crash_log(self, name: str) -> str:
-        """The end of a crash's file, by the name in a record; empty where it cannot be read.
+        """The end of a crash's file, by the name in a record; empty if it cannot be read.
 
-        Only files in the folder of crashes are read, because the name comes from a record.
+        Only files in the crashes folder are read, because the name comes from a record.
         """
         try:
             descriptor = open_descriptor(self.path / CRASHES / Path(name).name, os.O_RDONLY | os.O_NOFOLLOW)
@@ -181,13 +181,13 @@ class StoredRun:
             file.seek(max(os.fstat(file.fileno()).st_size - LONGEST_LOG, 0))
             return file.read(LONGEST_LOG).decode(errors="replace")
 
-    def record_of_hash(self, beginning: str) -> Record | None:
-        """The first record whose line's hash begins with `beginning`; None where there is none."""
-        beginnings = (line for line in self._lines() if line_hash(line.data).startswith(beginning))
-        return next((line.record for line in beginnings if line.record is not None), None)
+    def record_of_hash(self, prefix: str) -> Record | None:
+        """The first record with a line hash that starts with `prefix`; None without one."""
+        matching = (line for line in self._lines() if line_hash(line.data).startswith(prefix))
+        return next((line.record for line in matching if line.record is not None), None)
 
     def split(self) -> tuple[list[Line], list[Line]]:
-        """(the lines of complete appends, the rest), as :func:`split_whole` tells them apart."""
+        """(lines of complete appends, other lines), as in :func:`split_whole`."""
         return split_whole(self._lines())
 
     def _lines(self) -> Iterator[Line]:

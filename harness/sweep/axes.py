@@ -1,4 +1,4 @@
-"""The grid of a suite: values of a workload's fields, implementations with options, and their products."""
+"""The grid of a suite: the product of workload fields and implementations with options."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from harness.core.units import parse_count
 from harness.core.workload import Field, Value, canonical, shown_fields
 from harness.sweep.yaml_nodes import Node, Scalar, YamlMapping, at, scalar, scalars, table
 
-MOST_CASES = 100_000  # of a suite: weeks of measuring, and more than a mistyped axis may ask for
+MOST_CASES = 100_000  # of a suite: this takes weeks, so more cases are probably a mistyped axis
 
 
 def parse(field: Field, raw: Scalar) -> Value:
@@ -23,7 +23,7 @@ def parse(field: Field, raw: Scalar) -> Value:
 
 
 def axis(field: Field, values: Sequence[Scalar]) -> list[Value]:
-    """The values of one axis in the order written; a duplicate is refused, as a mistake easily overlooked."""
+    """The values of one axis in the order written. UsageError for a duplicate, which is easy to overlook."""
     parsed: dict[Value, None] = {}
     for raw in values:
         for value in expand(field, raw):
@@ -34,7 +34,7 @@ def axis(field: Field, values: Sequence[Scalar]) -> list[Value]:
 
 
 def expand(field: Field, raw: Scalar) -> list[Value]:
-    """The value that is written, or those that `4Ki..64Ki` stands for: each twice the one before."""
+    """The written value, or the values of a range: `4Ki..64Ki` doubles from 4Ki to 64Ki."""
     first, dots, last = raw.text.partition("..")
     if not dots or field.kind != "int":
         return [parse(field, raw)]
@@ -42,22 +42,24 @@ def expand(field: Field, raw: Scalar) -> list[Value]:
         low, high = parse_count(first), parse_count(last)
         values = [low << doublings for doublings in range(63) if low << doublings <= high]
         if not low or values[-1:] != [high]:
-            raise ValueError(f'"{raw.text}": {first} doubled is never {last}; write it like 4Ki..64Ki')
+            raise ValueError(
+                f'"{raw.text}": doubling {first} does not give {last}; write for example 4Ki..64Ki'
+            )
     return [parse(field, Scalar.from_text(raw.where, str(value))) for value in values]
 
 
 def refuse_too_many(where: str, what: str, counts: Iterable[int]) -> None:
-    """UsageError where axes of so many values make more than MOST_CASES."""
+    """UsageError if axes with these numbers of values make more than MOST_CASES."""
     total = math.prod(counts)
     if total > MOST_CASES:
         raise UsageError(
-            f"{where}: {what} {total} cases, and at most {MOST_CASES} are planned; "
+            f"{where}: {what} {total} cases, over the limit of {MOST_CASES}; "
             "shorten an axis, or split the suite"
         )
 
 
 def missing_fields(family: FamilyInfo, given: Collection[str]) -> list[str]:
-    """The fields that have neither a value nor a default."""
+    """The required fields without a value."""
     return [field.name for field in family.fields if field.required and field.name not in given]
 
 
@@ -94,7 +96,7 @@ class Variant:
 
     @property
     def is_planned_elsewhere(self) -> bool:
-        """Whether its framework compiles for targets that are not at hand."""
+        """Whether its framework cross-compiles for absent accelerators."""
         return bool(traits_of(self.info.framework).cross_compiler)
 
 
@@ -104,22 +106,22 @@ def variant(info: ImplementationInfo, options: Mapping[str, Value]) -> Variant:
         if option.required and option.name not in options:
             raise ValueError(
                 f"{info.id} needs a value for its option {option.name}; "
-                f'write "{info.name}[{option.name}=…]", in quotes in bench.yaml'
+                f'write "{info.name}[{option.name}=…]" (quoted in bench.yaml)'
             )
     values = {option.name: options.get(option.name, option.default) for option in info.options}
     return Variant(info, tuple(sorted(values.items())))
 
 
 def swept(catalog: Catalog, family: str, node: Node) -> tuple[ImplementationInfo, dict[str, list[Value]]]:
-    """An implementation of a family, and the values of its options, as a suite or a flag writes them.
+    """An implementation of a family, and the values of its options, as written in a suite or a flag.
 
-    A label `two_stage[buckets=4096,keep=2]`, or `{two_stage: {buckets: [1024, 4096], keep: 2}}`.
+    Both forms are allowed: `two_stage[buckets=4096,keep=2]`, `{two_stage: {buckets: [1024, 4096], keep: 2}}`.
     """
     where = node.where
     if isinstance(node, YamlMapping):
         if len(node.entries) != 1:
             raise UsageError(
-                f"{where}: an entry of impls names one implementation, written {{name: {{option: value}}}}"
+                f"{where}: an entry of impls must have one implementation; write {{name: {{option: value}}}}"
             )
         ((name, entry),) = node.entries.items()
         options = table(entry.node, f"the options of {name}").entries
@@ -132,7 +134,7 @@ def swept(catalog: Catalog, family: str, node: Node) -> tuple[ImplementationInfo
     with at(where):
         info = catalog.implementation(name, family)
         if info.family != family:
-            raise UsageError(f"{info.id} is not of family {family}; it belongs in another suite")
+            raise UsageError(f"{info.id} is not of family {family}; move it to a suite of {info.family}")
     found: dict[str, list[Value]] = {}
     for option, values in written.items():
         with at(values[0].where):
@@ -142,7 +144,7 @@ def swept(catalog: Catalog, family: str, node: Node) -> tuple[ImplementationInfo
 
 
 def variants_of(catalog: Catalog, family: str, node: Node) -> list[Variant]:
-    """All variants that one entry stands for: the product of its options' values."""
+    """All variants of one entry: the product of its options' values."""
     info, options = swept(catalog, family, node)
     refuse_too_many(node.where, f"the options of {info.name} make", map(len, options.values()))
     with at(node.where):
@@ -153,7 +155,7 @@ def variants_of(catalog: Catalog, family: str, node: Node) -> list[Variant]:
 
 
 def listed_variants(catalog: Catalog, family: str, nodes: Sequence[Node]) -> tuple[Variant, ...]:
-    """The variants of a suite in the order written; two entries for one are an error."""
+    """The variants of a suite in the order written. A duplicate is an error."""
     variants: dict[str, Variant] = {}
     for node in nodes:
         for entry in variants_of(catalog, family, node):
@@ -173,9 +175,9 @@ def all_of(catalog: Catalog, family: str, where: str) -> tuple[Variant, ...]:
 
 
 def baseline(catalog: Catalog, family: str, node: Node, among: Sequence[Variant]) -> Variant:
-    """The variant that `node` names: a bare name is its one listed variant, else its default options.
+    """The baseline that `node` names. A bare name means the only listed variant, else the default options.
 
-    UsageError when the name fits several variants.
+    UsageError if the name fits several variants.
     """
     info, options = swept(catalog, family, node)
     listed = [each for each in among if each.info.id == info.id and not options]

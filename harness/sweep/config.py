@@ -1,4 +1,4 @@
-"""bench.yaml as data. `plan` checks its names of families, implementations and fields in the catalog."""
+"""bench.yaml as data. `plan` later checks its names of families, implementations and fields."""
 
 import os
 import re
@@ -19,12 +19,12 @@ from harness.sweep.yaml_nodes import (
     Scalar,
     YamlMapping,
     at,
+    choices,
     items,
     read,
     scalar,
     scalars,
     table,
-    words,
 )
 
 FILE = "bench.yaml"
@@ -35,13 +35,13 @@ SUITE_KEYS = (
     *("family", "baseline", "impls", "mode", "device", "layers", "model", "tp", "delta", "accept"),
     *known_settings.NAMES,
 )
-ACCELERATOR = "ray.io/accelerator-type"  # Ray's own label of what it found on a node
+ACCELERATOR = "ray.io/accelerator-type"  # Ray's label for the accelerator that it found on a node
 _SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True)
 class MachinePool:
-    """The nodes of the Ray cluster at `address` that carry all of these `labels`."""
+    """The nodes of the Ray cluster at `address` that have all of these `labels`."""
 
     name: str
     address: str = "auto"
@@ -50,10 +50,10 @@ class MachinePool:
 
 @dataclass(frozen=True)
 class SuiteConfig:
-    """One suite as written. `impls` None: all of the family. `axes` holds every key but SUITE_KEYS.
+    """One suite as written. `impls` None means all of the family. `axes` has every key not in SUITE_KEYS.
 
-    `gate` holds `delta` and `accept`; `layers` is how often a model's step makes the call. `where` is the
-    suite's line, or the flag that made it. `models` holds `model`, `tp` and `phase` where models give fields.
+    `gate` has `delta` and `accept`; `layers` is the number of calls in a model's step. `where` is the suite's
+    line, or the flag that made it. `models` has `model`, `tp` and `phase` if models give fields.
     """
 
     name: str
@@ -74,8 +74,8 @@ class SuiteConfig:
 class Config:
     """bench.yaml. `home` is the folder of results/ and charts/. `plugins` are module names or absolute paths.
 
-    `given` names the settings written under `defaults`: a command must not put defaults of its own there.
-    `machines` are those that `--on` names.
+    `given` names the settings written under `defaults`, which take precedence over a command's defaults.
+    `machines` are the pools that `--on` names.
     """
 
     path: Path
@@ -89,7 +89,7 @@ class Config:
 
 
 def load(path: Path, home: Path | None = None) -> Config:
-    """Read a bench.yaml; `home` is its own folder unless given. UsageError: `bench.yaml:LINE: …`."""
+    """Read a bench.yaml; `home` is by default its folder. UsageError: `bench.yaml:LINE: …`."""
     root = table(read(path), path.name)
     root.refuse_unknown(TOP_KEYS, "at the top level")
     suites = {name: suite_of(name, entry) for name, entry in root.section("suites").items()}
@@ -99,7 +99,7 @@ def load(path: Path, home: Path | None = None) -> Config:
     return Config(
         path=path.absolute(),
         home=(home or path.parent).absolute(),
-        default=words(named.node, "default", tuple(suites)) if named else tuple(suites),
+        default=choices(named.node, "default", tuple(suites)) if named else tuple(suites),
         settings=Settings().with_overrides({name: raw.text for name, raw in _settings_in(defaults).items()}),
         plugins=_plugins(root, path),
         suites=suites,
@@ -109,7 +109,7 @@ def load(path: Path, home: Path | None = None) -> Config:
 
 
 def suite_of(name: str, entry: Entry) -> SuiteConfig:
-    """A suite as it is written; UsageError, with the place, for what is not a suite."""
+    """The suite that an entry describes. UsageError, with the place, if it is not a suite."""
     if not _SUITE_NAME.fullmatch(name):
         raise UsageError(
             f'{entry.where}: "{name}" cannot name a suite, because files are named after it; '
@@ -117,24 +117,24 @@ def suite_of(name: str, entry: Entry) -> SuiteConfig:
         )
     keys = table(entry.node, f"suite {name}").entries
     if "family" not in keys:
-        raise UsageError(f"{entry.where}: suite {name} names no family; add family: …")
+        raise UsageError(f"{entry.where}: suite {name} has no family; add family: …")
 
-    modes = words(keys["mode"].node, "mode", MODES) if "mode" in keys else MODES[:1]
-    devices = words(keys["device"].node, "device", DEVICES) if "device" in keys else DEVICES[:1]
-    of_models = [key for key in MODEL_KEYS if key in keys] if "model" in keys else []
+    modes = choices(keys["mode"].node, "mode", MODES) if "mode" in keys else MODES[:1]
+    devices = choices(keys["device"].node, "device", DEVICES) if "device" in keys else DEVICES[:1]
+    model_keys = [key for key in MODEL_KEYS if key in keys] if "model" in keys else []
     return SuiteConfig(
         name=name,
         where=entry.where,
         family=scalar(keys["family"].node, "family"),
         baseline=keys["baseline"].node if "baseline" in keys else None,
         impls=items(keys["impls"].node, "impls") if "impls" in keys else None,
-        axes={key: axis for key, axis in keys.items() if key not in {*SUITE_KEYS, *of_models}},
+        axes={key: axis for key, axis in keys.items() if key not in {*SUITE_KEYS, *model_keys}},
         modes=tuple(sorted(modes, key=MODES.index)),
         devices=devices,
         overrides=_settings_in(keys),
         gate=_margins(keys),
         layers=_layers(keys["layers"]) if "layers" in keys else None,
-        models={key: scalars(keys[key].node, key) for key in of_models},
+        models={key: scalars(keys[key].node, key) for key in model_keys},
     )
 
 
@@ -148,7 +148,7 @@ def _settings_in(keys: Mapping[str, Entry]) -> dict[str, Scalar]:
 
 
 def _layers(entry: Entry) -> int:
-    """How often a model's step makes the call (`layers: 58`). UsageError unless it is a positive count."""
+    """The number of calls in a model's step (`layers: 58`). UsageError unless it is a positive count."""
     raw = scalar(entry.node, "layers")
     with at(raw.where):
         count = parse_count(raw.text)
@@ -160,12 +160,12 @@ def _layers(entry: Entry) -> int:
 def _margins(keys: Mapping[str, Entry]) -> GateMargins:
     """The margins of a suite's gate.
 
-    delta: 5%                                                   # the slowdown to catch
+    delta: 5%                                                   # the smallest slowdown to detect
     accept:                                                     # the intended changes
-      mask/scatter@*: writes rows whole, for the sake of TPUs   # every figure of these cases
+      mask/scatter@*: writes whole rows, which TPUs need        # every figure of these cases
       "topk/two_stage[buckets=64,keep=2]@*":                    # this figure only; brackets need quotes
         temp_bytes: keeps both stages' candidates
-      "mask/*rows=128*": {case: 32 rows take their place}       # these cases may go: only `case` allows that
+      "mask/*rows=128*": {case: replaced by 32 rows}            # `case`: these cases may be removed
     """
     delta, accepts = None, list[Accept]()
     if "delta" in keys:
@@ -173,7 +173,7 @@ def _margins(keys: Mapping[str, Entry]) -> GateMargins:
         with at(raw.where):
             delta = parse_share(raw.text)
             if delta == 1:
-                raise ValueError(f'delta "{raw.text}" must be below 100 %, as 5%')
+                raise ValueError(f'delta "{raw.text}" must be below 100 %, for example 5%')
     changes = table(keys["accept"].node, "accept").entries if "accept" in keys else {}
     for pattern, item in changes.items():
         if isinstance(item.node, YamlMapping):
@@ -186,10 +186,10 @@ def _margins(keys: Mapping[str, Entry]) -> GateMargins:
 
 
 def _reason(entry: Entry) -> str:
-    """A reason in words; `true` or an empty value is refused."""
+    """The text of a reason. UsageError for `true` or an empty value."""
     reason = entry.node.value if isinstance(entry.node, Scalar) else None
     if not isinstance(reason, str) or not reason.strip():
-        raise UsageError(f"{entry.where}: accept needs a reason; say in words why the change is meant")
+        raise UsageError(f"{entry.where}: accept needs a reason; write why the change is intended")
     return reason.strip()
 
 
@@ -202,16 +202,16 @@ def _plugins(root: YamlMapping, path: Path) -> tuple[str, ...]:
         with at(item.where):
             require_source(name)
             if name.endswith(".py"):
-                # Not resolved: a link may lead elsewhere one day.
+                # Not resolved, because a link may change its target.
                 name = os.path.abspath(path.parent / name)  # noqa: PTH100
                 if not Path(name).is_file():
-                    raise UsageError(f"plugin {item.text}: no such file; paths start at {path.name}'s folder")
+                    raise UsageError(f"plugin {item.text}: no such file; paths are relative to {path.name}")
         plugins[name] = None
     return tuple(plugins)
 
 
 def _pool(name: str, entry: Entry) -> MachinePool:
-    """A pool under `machines`. UsageError, with its place, for what is not a pool."""
+    """The pool that an entry of `machines` describes. UsageError, with the place, if it is not a pool."""
     keys = table(entry.node, f"machines {name}")
     keys.refuse_unknown(POOL_KEYS, f"of machines {name}")
     given = {key: scalar(value.node, key).text for key, value in keys.entries.items() if key != "labels"}
@@ -222,9 +222,9 @@ def _pool(name: str, entry: Entry) -> MachinePool:
 
 
 def configuration(path: Path | None = None) -> Config:
-    """Load the file that --config names; else the nearest one upward; else the packaged one.
+    """Load the file of --config, else the nearest bench.yaml here or above, else the packaged one.
 
-    With the packaged one, results/ and charts/ lie in the current folder.
+    With the packaged file, results/ and charts/ are in the current folder.
     """
     if path is not None:
         return load(path)
@@ -233,15 +233,15 @@ def configuration(path: Path | None = None) -> Config:
 
 
 def above(start: Path) -> Path | None:
-    """The nearest bench.yaml in a folder, or in one above it; None where there is none."""
+    """The nearest bench.yaml in a folder or its parents; None without one."""
     folder = start.absolute()
     candidates = (place / FILE for place in (folder, *folder.parents))
     return next((path for path in candidates if path.is_file()), None)
 
 
 def packaged_file() -> Path:
-    """The file a wheel carries inside the package, or the one beside it in a checkout."""
+    """The bench.yaml in a wheel's package, or next to the package in a checkout."""
     for path in (PACKAGE / FILE, PACKAGE.parent / FILE):
         if path.is_file():
             return path
-    raise UsageError(f"there is no {FILE} here or above; write one, or name one with --config")
+    raise UsageError(f"no {FILE} in this folder or its parents; write one, or use --config")

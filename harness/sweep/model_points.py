@@ -1,4 +1,4 @@
-"""The models that a suite takes fields from: `model`, `tp` and `phase`, as bench.yaml or flags say."""
+"""The models that give a suite its fields: `model`, `tp` and `phase` of bench.yaml or flags."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,17 +10,17 @@ from harness.catalog.models import PHASES, model
 from harness.core.errors import UsageError
 from harness.core.units import format_count, parse_count
 from harness.core.workload import Value, canonical
-from harness.sweep.yaml_nodes import Scalar, at, words
+from harness.sweep.yaml_nodes import Scalar, at, choices
 
 
 @dataclass(frozen=True, eq=False)
 class ModelPoint:
-    """One device's share of a model over `tp` of them, in a phase: fields of a family's workload.
+    """The workload of a family for one of `tp` devices that run a model in a phase.
 
-    `layers` of the model make the call once each in a step. One element of `seq` stands for `tokens` of the
-    context, and the model makes the call up to a context of `longest`. Fields that are `changed` have the
-    value of a flag, not the model's. `source` is where its publisher's fields come from; `cases` are ids.
-    `semantics` and `note` are the family's.
+    `layers` is the number of the model's layers that make the call in a step. One element of `seq` means
+    `tokens` tokens of context; the model makes the call up to a context of `longest`. Fields `changed` have
+    the value of a flag, not the model's. `source` is the publisher's source of the fields; `cases` are ids.
+    `semantics` and `note` come from the family.
     """
 
     name: str
@@ -38,7 +38,7 @@ class ModelPoint:
 
     @property
     def label(self) -> str:
-        """`deepseek-v3.2 (tp 8, decode, rows set by hand)`: what is not said is one device, and a prefill."""
+        """`deepseek-v3.2 (tp 8, decode, rows set by hand)`; without details: one device, prefill."""
         shard = f"tp {self.tp}" if self.tp > 1 else ""
         phase = self.phase if self.phase != "prefill" else ""
         changed = f"{', '.join(self.changed)} set by hand" if self.changed else ""
@@ -46,31 +46,31 @@ class ModelPoint:
         return f"{self.name} ({details})" if details else self.name
 
     def to_json(self) -> dict[str, Any]:
-        """The point as run.json has it."""
+        """The point for run.json."""
         return {"label": self.label, **asdict(self)}
 
     def beyond(self, seq: int) -> str | None:
-        """Why the model makes no call of this length; None where it does."""
+        """Why the model does not make calls of this length; None if it does."""
         if seq * self.tokens <= self.longest:
             return None
-        return f"{self.name} does this up to {format_count(self.longest // self.tokens)}; lower --seq"
+        return f"{self.name} uses lengths up to {format_count(self.longest // self.tokens)}; lower --seq"
 
 
 def model_points(
     family: FamilyInfo, keys: Mapping[str, Sequence[Scalar]], given: Collection[str]
 ) -> tuple[tuple[ModelPoint, ...], tuple[NotDerivableError, ...]]:
-    """The points of every model at every `tp`, and why others have none; neither without a model.
+    """The points of every model at every `tp`, and the errors of models without points.
 
-    Fields `given` by flags are not the model's. UsageError, with its place, where heads do not divide.
+    Fields `given` by flags replace the model's. UsageError, with the place, if `tp` does not divide heads.
     """
     if "model" not in keys:
         for name, values in keys.items():
-            raise UsageError(f"{values[0].where}: {name} is a model's; name one, as in --model deepseek-v3.2")
+            raise UsageError(f"{values[0].where}: {name} needs a model, for example --model deepseek-v3.2")
         return (), ()
     phases = keys.get("phase") or (Scalar.from_text("phase", "prefill"),)
     if len(phases) > 1:
-        raise UsageError(f"{phases[1].where}: a suite is of one phase; write a suite for each")
-    (phase,) = words(phases[0], "phase", tuple(PHASES))
+        raise UsageError(f"{phases[1].where}: a suite has one phase; write one suite for each phase")
+    (phase,) = choices(phases[0], "phase", tuple(PHASES))
     sizes = keys.get("tp") or (Scalar.from_text("tp", "1"),)
     points: list[ModelPoint] = []
     lacking: list[NotDerivableError] = []

@@ -1,4 +1,4 @@
-"""The flags that override or narrow what bench.yaml says."""
+"""The flags that override or narrow bench.yaml."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,15 +10,14 @@ from harness.sweep.yaml_nodes import Scalar
 
 @dataclass(frozen=True)
 class Overrides:
-    """Overrides of bench.yaml, as typed. Lists replace its lists; a value named twice counts once.
+    """Overrides of bench.yaml, as typed. Lists replace its lists; duplicate values count once.
 
-    `impls` restricts a suite to exactly these, and adds those of its family that it does not list.
-    `fields` holds `--set FIELD=VALUE,…`; `plugins` the ids that --plugin files register, which join every
+    `impls` restricts a suite to these implementations, and adds those of its family that it does not list.
+    `fields` has `--set FIELD=VALUE,…`. `plugins` has the ids that --plugin files register, which join every
     selected suite of their family. `quick`: the two smallest lengths and a tenth of bench.yaml's budget.
-    `models` holds `--model`, `--tp` and `--phase`.
-    `every_choice_of` is a field that takes all its choices where neither a flag nor the suite lists some.
-    `elsewhere`: a model's suites are planned for targets that are not at hand alone. `compiled_only`: nothing
-    runs, so no reference is needed.
+    `models` has `--model`, `--tp` and `--phase`. `every_choice_of` is a field that takes all its choices
+    unless a flag or the suite lists some. `elsewhere`: a model's suites are planned only for absent
+    accelerators. `compiled_only`: nothing runs, so no reference is needed.
     """
 
     families: tuple[str, ...] = ()
@@ -43,7 +42,7 @@ class Overrides:
         fields = {name: _flag_scalars(f"--set {name}", values) for name, values in self.fields.items()}
         if self.seqs:
             if "seq" in fields:
-                raise UsageError("--set seq: --seq says it already; give one of the two")
+                raise UsageError("--set seq: cannot be combined with --seq; use one of the two")
             fields["seq"] = _flag_scalars("--seq", self.seqs)
         return fields
 

@@ -1,4 +1,4 @@
-"""The project of one command: bench.yaml, everything registered, and the folder of results."""
+"""The project of one command: bench.yaml, the catalog of everything registered, and the results folder."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Project:
-    """Configuration, catalog and results of one command; each is read on its first use, and only once.
+    """Configuration, catalog and results folder of one command; each is read once, on its first use.
 
-    `config_path` None: the nearest bench.yaml. `results_path` None: results/ beside it. `given_plugins`
-    are files or modules whose implementations join those that bench.yaml names. `hashed` False: the
-    catalog lacks the hashes of this project's own sources.
+    `config_path` None: the nearest bench.yaml. `results_path` None: results/ next to it. `given_plugins` are
+    files or modules in addition to the plugins of bench.yaml. `hashed` False: the catalog has no hashes of
+    this project's sources.
     """
 
     config_path: Path | None = None
@@ -50,11 +50,11 @@ class Project:
 
     @property
     def catalog(self) -> Catalog:
-        """Everything registered: the project's own, installed packages', all plugins'."""
+        """Everything registered by the project, installed packages and all plugins."""
         return self._catalogs[1]
 
     @property
-    def brought(self) -> tuple[str, ...]:
+    def added(self) -> tuple[str, ...]:
         """The implementations that only the given plugins register; they join every suite of their family."""
         known, everything = self._catalogs
         return tuple(name for name in everything.implementations if name not in known.implementations)
@@ -62,9 +62,9 @@ class Project:
     def plan(
         self, suites: Sequence[str] = (), overrides: Overrides | None = None, ids: Sequence[str] = ()
     ) -> Schedule:
-        """The schedule of the suites (none: the default ones), cut down to the ids if any are given.
+        """The schedule of the suites (default: the default suites), narrowed to the ids if any are given.
 
-        An id that names a suite and nothing else is one of the suites.
+        An id that is only the name of a suite selects that suite.
         """
         from harness.sweep.schedule import plan
 
@@ -72,12 +72,12 @@ class Project:
         return plan(self.config, self.catalog, named, self.narrow(overrides, ids), installed=True)
 
     def suites_among(self, ids: Sequence[str]) -> list[str]:
-        """The ids that name a suite and nothing else."""
+        """The ids that are only names of suites."""
         known = known_ids(self.catalog)
         return [name for name in ids if name in self.config.suites and name not in known]
 
     def narrow(self, overrides: Overrides | None = None, ids: Sequence[str] = ()) -> Overrides:
-        """The overrides, narrowed to the ids if any are given, with what the given plugins bring."""
+        """The overrides, narrowed to the ids if any are given, with the given plugins' implementations."""
         from harness.sweep.overrides import Overrides
 
         changes = overrides or Overrides()
@@ -87,16 +87,16 @@ class Project:
             changes,
             families=(*changes.families, *families),
             impls=(*changes.impls, *impls),
-            plugins=self.brought,
+            plugins=self.added,
         )
 
     def checks_in(self, ids: Sequence[str]) -> frozenset[str] | None:
-        """The checks among the ids; None where there is none, which means all checks."""
+        """The checks among the ids; None if there are no checks, which means all checks."""
         return frozenset(ids) & self.catalog.checks().keys() or None
 
     @property
     def given_sources(self) -> tuple[str, ...]:
-        """The given plugins: files as absolute paths, and modules by name."""
+        """The given plugins: absolute paths of files, and names of modules."""
         return tuple(
             str(Path(name).absolute()) if name.endswith(".py") else name for name in self.given_plugins
         )
@@ -111,20 +111,21 @@ class Project:
 
 
 def known_ids(catalog: Catalog) -> frozenset[str]:
-    """Families, implementations and checks, as commands take them."""
+    """The ids of families, implementations and checks that commands take."""
     return frozenset({*catalog.families, *catalog.implementations, *catalog.checks()})
 
 
 def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(families, implementations) that ids select; a family beside implementations selects all of its own.
+    """(families, implementations) that ids select. A check selects its family.
 
-    A check selects its family. UsageError, with the nearest id, for any other.
+    Together with implementations, a family means all of its implementations. UsageError, with the nearest id,
+    for an unknown id.
     """
     from harness.catalog.catalog import LISTING
 
     known = known_ids(catalog)
     short = {info.name for info in catalog.implementations.values()}
-    impls: dict[str, list[str]] = {}  # a named family stands for all of its own
+    impls: dict[str, list[str]] = {}  # a named family means all of its implementations
     for name in ids:
         try:
             bare, _ = split_label(name)
@@ -132,7 +133,7 @@ def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], 
             raise UsageError(str(error)) from None
         if bare not in known | short:
             raise UsageError(
-                f'"{name}" is no suite, family, implementation or check{nearest(bare, known, LISTING)}'
+                f'"{name}" is not a suite, family, implementation or check{nearest(bare, known, LISTING)}'
             )
         if name not in catalog.checks():
             impls[name] = [i.id for i in catalog.of_family(name)] if name in catalog.families else [name]

@@ -1,4 +1,4 @@
-"""The ordered groups of a run, and the cases that cannot run, each with its reason."""
+"""The schedule of a run: its groups in order, and the cases that cannot run with their reasons."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +13,7 @@ from harness.sweep.config import Config, SuiteConfig
 from harness.sweep.overrides import Overrides
 from harness.sweep.select import Shard, leave_out_missing, select
 from harness.sweep.settings import Settings
-from harness.sweep.suite import Skip, Suite, build, of_models, refuse_unknown_fields
+from harness.sweep.suite import Skip, Suite, apply_models, build, refuse_unknown_fields
 from harness.sweep.yaml_nodes import Entry, Scalar, at
 
 
@@ -21,9 +21,9 @@ from harness.sweep.yaml_nodes import Entry, Scalar, at
 class Group:
     """Cases that are measured together. `baselines` maps each case id to the ids of its baselines here.
 
-    A case in several suites may have several baselines, or none where the baseline is not measured;
-    a baseline is its own baseline. Sampling looks at intervals at the level `confidence`. With
-    `several_inputs` its cases do not share their inputs: each set has a folder and references of its own.
+    A case in several suites may have several baselines, or none if the baseline is not measured; a baseline
+    is its own baseline. Sampling uses intervals at the level `confidence`. With `several_inputs` its cases do
+    not share their inputs: each set of inputs has its own folder and references.
     """
 
     key: str
@@ -34,13 +34,13 @@ class Group:
     several_inputs: bool = False
 
     def inputs_of(self, case: Case) -> str:
-        """Equal for the cases that get the same inputs."""
+        """The key of a case's inputs, equal for cases with the same inputs."""
         return case.group if self.several_inputs else self.key
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The groups that a command measures, in order; with `shard`, the part of a sweep for this machine."""
+    """The groups that a command measures, in order. With `shard`, only this machine's part of a sweep."""
 
     suites: tuple[Suite, ...]
     groups: tuple[Group, ...]
@@ -48,7 +48,7 @@ class Schedule:
     implementations: Mapping[str, ImplementationInfo]
     replicates: int = 1
     shard: Shard | None = None
-    left_out: tuple[str, ...] = ()  # what is left out, and why: no torch here, no such model
+    left_out: tuple[str, ...] = ()  # sentences on what is left out, for example without torch
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -59,15 +59,15 @@ class Schedule:
 def plan(
     config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides, *, installed: bool = False
 ) -> Schedule:
-    """The schedule of the named suites (of the default ones when none is named) under the overrides.
+    """The schedule of the named suites (default: the default suites) with the overrides applied.
 
-    Groups follow the suites; within a suite: devices, modes, other axes, and ascending lengths, so
-    that the cost of a length is known before the next longer one. UsageError for anything unknown.
-    With `installed` implementations are left out whose frameworks are not installed here.
+    Groups are ordered by suite, device, mode, other axes, and ascending length, so that the cost of a length
+    is known before the next longer one. UsageError for anything unknown. With `installed`, implementations
+    without an installed framework are left out.
     """
     overrides.check()
     chosen = select(config, catalog, names, overrides)
-    grids, left_out = of_models(chosen, catalog, overrides)
+    grids, left_out = apply_models(chosen, catalog, overrides)
     if installed:
         grids, missing = leave_out_missing(grids, overrides)
         left_out += missing
@@ -82,12 +82,12 @@ def plan(
         return whole
     shard, most = Shard.parse(overrides.shard, identity(whole)), len(group_keys(whole))
     if shard.count > most:
-        raise UsageError(f"--shard: this sweep has {most} groups; cut it into {most} parts at most")
+        raise UsageError(f"--shard: this sweep has {most} groups; use at most {most} shards")
     return part_of(whole, shard)
 
 
 def _distinct(suites: Sequence[Suite], names: Sequence[str]) -> tuple[Suite, ...]:
-    """The suites without those that flags have made equal to an earlier one, unless they were named."""
+    """The suites without unnamed ones that the flags have made equal to an earlier suite."""
     known: set[tuple[str, tuple[Case, ...]]] = set()
     distinct: list[Suite] = []
     for suite in suites:
@@ -99,7 +99,7 @@ def _distinct(suites: Sequence[Suite], names: Sequence[str]) -> tuple[Suite, ...
 
 
 def identity(whole: Schedule) -> dict[str, Any]:
-    """What identifies a sweep in all its shards: everything but threads and memory, which machines set."""
+    """The identity of a sweep in all its shards: everything but threads and memory, which machines set."""
     settings = [replace(suite.settings, threads=1, memory_bytes=1) for suite in whole.suites]
     suites = [replace(suite, settings=own) for suite, own in zip(whole.suites, settings, strict=True)]
     return {
@@ -110,12 +110,12 @@ def identity(whole: Schedule) -> dict[str, Any]:
 
 
 def group_keys(whole: Schedule) -> tuple[str, ...]:
-    """The groups that a sweep is cut into shards by, in its order; those of impossible cases are included."""
+    """The groups that a sweep is cut into shards by, in its order, with groups of impossible cases."""
     return tuple(dict.fromkeys(case.group for suite in whole.suites for case in suite.cases))
 
 
 def part_of(whole: Schedule, shard: Shard) -> Schedule:
-    """The part of a whole sweep that falls to a shard."""
+    """The part of a whole sweep that belongs to a shard."""
     part = shard.part(group_keys(whole))
     suites = tuple(
         replace(suite, cases=tuple(case for case in suite.cases if case.group in part))
@@ -127,9 +127,9 @@ def part_of(whole: Schedule, shard: Shard) -> Schedule:
 
 
 def interleave(schedule: Schedule, field: str, confidence: float) -> Schedule:
-    """The schedule with groups that differ in a workload's field alone as one, so that they share rounds.
+    """The schedule with groups that differ only in one workload field merged, so that they share rounds.
 
-    What the machine does meanwhile then weighs on all values of the field, as it does on all implementations.
+    Disturbances of the machine then affect all values of the field equally, like all implementations.
     """
 
     def all_else(group: Group) -> tuple[object, ...]:
@@ -169,7 +169,7 @@ def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
 
 
 def _groups(suites: Sequence[Suite], skipped: Collection[str]) -> tuple[Group, ...]:
-    """Groups in the order of their first suite; where suites share a series, its lengths still ascend."""
+    """The groups in the order of their first suite; lengths ascend, even in a series that suites share."""
     planned = ((suite, case) for suite in suites for case in suite.cases if case.id not in skipped)
     members = grouped(planned, lambda member: member[1].group)
     series = grouped(members, lambda key: _series(members[key][0][1]))
@@ -179,13 +179,13 @@ def _groups(suites: Sequence[Suite], skipped: Collection[str]) -> tuple[Group, .
 
 
 def _series(case: Case) -> tuple[object, ...]:
-    """A key that is equal for groups that differ in sequence length only."""
+    """A key that is equal for groups that differ only in sequence length."""
     rest = tuple(pair for pair in case.workload if pair[0] != "seq")
     return (case.family, rest, case.mode, case.device)
 
 
 def _group(key: str, members: Sequence[tuple[Suite, Case]]) -> Group:
-    """The group of these cases. UsageError where their suites disagree on what they measure it with."""
+    """The group of these cases. UsageError if their suites disagree on its settings."""
     first, settings = members[0][0], members[0][0].settings
     for suite, _ in members[1:]:
         try:
@@ -205,13 +205,13 @@ def _group(key: str, members: Sequence[tuple[Suite, Case]]) -> Group:
 def schedule_cases(
     ids: Sequence[str], catalog: Catalog, config: Config, overrides: Overrides | None = None
 ) -> Schedule:
-    """A suite for each id; those of one point share a group. UsageError where there is no such case."""
+    """A suite for each case id; cases of one point share a group. UsageError if a case does not exist."""
     suites = {case: _suite(case) for case in ids}
     chosen = replace(config, default=tuple(suites), suites=suites)
     schedule = plan(chosen, catalog, (), overrides or Overrides())
     for suite in schedule.suites:
         if [case.id for case in suite.cases] != [suite.name]:
-            raise UsageError(f"{suite.name}: is called {suite.cases[0].id} by this version")
+            raise UsageError(f"{suite.name}: this version has another id for it; use {suite.cases[0].id}")
     return schedule
 
 

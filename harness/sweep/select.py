@@ -1,4 +1,4 @@
-"""Selection of what a command runs: suites, implementations that can run here, and a shard of a sweep."""
+"""Selection of the suites, implementations and shard that a command runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from harness.core.version import version_of
 from harness.sweep.axes import Variant, baseline, swept, variant
 from harness.sweep.config import Config, SuiteConfig
 from harness.sweep.overrides import Overrides
-from harness.sweep.suite import SuiteAxes, understand
+from harness.sweep.suite import SuiteAxes, resolve_suite
 from harness.sweep.yaml_nodes import Scalar, at
 
 
 @dataclass(frozen=True)
 class _NamedImplementation:
-    """An implementation as a flag names it. `families` are those that have it."""
+    """An implementation that a flag names. `families` are the families that have it."""
 
     raw: Scalar
     name: str
@@ -32,11 +32,11 @@ class _NamedImplementation:
 
 
 def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides) -> list[SuiteAxes]:
-    """The suites to run, with the implementations to run in them.
+    """Select the suites to run, with their implementations.
 
-    Every suite of the file is resolved first, so that a mistake in one that is not run is reported too.
+    Every suite of the file is resolved first, so that mistakes in other suites are also reported.
     """
-    grids = {name: understand(suite, catalog) for name, suite in config.suites.items()}
+    grids = {name: resolve_suite(suite, catalog) for name, suite in config.suites.items()}
     requested = [_parse_name(catalog, "--impl", text) for text in dict.fromkeys(overrides.impls)]
     for name in names:
         if name not in grids:
@@ -51,7 +51,7 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
             known = {catalog.family(family).name for family in overrides.families}
         chosen = [grid for grid in chosen if grid.family.name in known]
         if names and (absent := known - {grid.family.name for grid in chosen}):
-            raise UsageError(f"{flag}: none of the suites {', '.join(names)} is of family {min(absent)}")
+            raise UsageError(f"{flag}: {', '.join(names)} selects no suite of family {min(absent)}; add one")
     elif requested and not names:
         flag, needed = "--impl", [implementation.families for implementation in requested]
     elif not names:
@@ -64,7 +64,7 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     chosen = [_with_implementations(grid, catalog, requested, overrides) for grid in chosen]
     chosen = [grid for grid in chosen if grid.variants]
     if not chosen:
-        raise UsageError(f"{config.path.name} has no suite to run; name a family with --family")
+        raise UsageError(f"{config.path.name} has no suite to run; select a family with --family")
     return _with_baseline(chosen, catalog, overrides)
 
 
@@ -75,7 +75,7 @@ def _with_needed_suites(
     needed: Sequence[frozenset[str]],
     flag: str,
 ) -> list[SuiteAxes]:
-    """`chosen`, and the suites that cover each needed family: those of bench.yaml, else one made here."""
+    """`chosen`, plus suites for each needed family: those of bench.yaml, else a new one."""
     result = list(chosen)
     for families in needed:
         if families & {grid.family.name for grid in result}:
@@ -84,9 +84,9 @@ def _with_needed_suites(
             of_family = [grid for grid in grids.values() if grid.family.name == family]
             if not of_family:
                 name = family if family not in grids else f"{family}_family"
-                # Its fields without defaults must come from flags.
+                # Flags must give the fields that have no defaults.
                 made = SuiteConfig(name, where=flag, family=Scalar.from_text(flag, family))
-                of_family = [understand(made, catalog)]
+                of_family = [resolve_suite(made, catalog)]
             result += of_family
     return result
 
@@ -101,7 +101,7 @@ def _parse_name(catalog: Catalog, flag: str, text: str) -> _NamedImplementation:
 
 
 def _refuse_absent(requested: _NamedImplementation, catalog: Catalog, families: Sequence[str]) -> None:
-    """UsageError when none of the selected families has the implementation."""
+    """UsageError if the selected families do not have the implementation."""
     if requested.families & set(families):
         return
     with at(requested.raw.where):
@@ -109,13 +109,13 @@ def _refuse_absent(requested: _NamedImplementation, catalog: Catalog, families: 
             catalog.implementation(requested.name, families[0] if len(families) == 1 else None)
         home = " and ".join(sorted(requested.families))
         raise UsageError(
-            f"{requested.name} is of family {home}, and no selected suite is; "
-            "select one of that family, or leave the suites out"
+            f"{requested.name} is of family {home}, but no selected suite is; "
+            "select a suite of that family, or name no suites"
         )
 
 
 def _matching_variants(requested: _NamedImplementation, catalog: Catalog, grid: SuiteAxes) -> list[Variant]:
-    """The variants that a flag names: all those the suite lists under a bare name, else exactly one."""
+    """The variants that a flag names: all listed variants of a bare name, else exactly one."""
     listed = [v for v in grid.variants if requested.bare and requested.name in {v.info.id, v.info.name}]
     if listed:
         return listed
@@ -135,7 +135,7 @@ def _with_implementations(
 
 
 def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrides) -> list[SuiteAxes]:
-    """Apply `--baseline` to every suite whose family has it; it is measured there even if not listed."""
+    """Apply `--baseline` to every suite of a family that has it, and add it to these suites."""
     if overrides.baseline is None:
         return chosen
     requested = _parse_name(catalog, "--baseline", overrides.baseline)
@@ -151,9 +151,9 @@ def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrid
 def leave_out_missing(
     grids: Sequence[SuiteAxes], overrides: Overrides
 ) -> tuple[list[SuiteAxes], tuple[str, ...]]:
-    """(the suites with what can run here, a sentence for each package that is not installed).
+    """(the suites with the variants that can run here, a sentence for each package that is not installed).
 
-    UsageError where a flag names what cannot run, or nothing is left.
+    UsageError if a flag names a variant that cannot run, or if no suite is left.
     """
     missing_package = cache(_missing_package)
     remaining: list[SuiteAxes] = []
@@ -173,11 +173,11 @@ def leave_out_missing(
         if here:
             remaining.append(grid.narrowed(here))
     sentences = tuple(
-        f"implementations that need {package.name}, which is not installed: {len(names)}; {package.remedy}"
+        f"implementations that need {package.name} (not installed): {len(names)}; {package.remedy}"
         for package, names in left.items()
     )
     if grids and not remaining:
-        raise UsageError(f"nothing is left to run: {'; '.join(sentences)}")
+        raise UsageError(f"nothing is left to run; left out: {'; '.join(sentences)}")
     return remaining, sentences
 
 
@@ -197,7 +197,7 @@ _SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
 
 @dataclass(frozen=True)
 class Shard:
-    """Part `index`, from 1, of the `count` parts of a sweep; `sweep` is equal for all of them."""
+    """Part `index` of the `count` parts of a sweep, from 1; `sweep` is the hash of the sweep."""
 
     index: int
     count: int
@@ -205,18 +205,18 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str, sweep: Mapping[str, Any]) -> Shard:
-        """The part of a sweep that `3/8` names. UsageError where it names none."""
+        """The shard that a text like `3/8` names. UsageError for any other text."""
         match = _SHARD.fullmatch(text.strip())
         index, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= index <= count:
-            raise UsageError(f'--shard: "{text}" is no part of a whole; write 1/8 to 8/8')
+            raise UsageError(f'--shard: "{text}" is not a shard; write for example 1/8 to 8/8')
         return cls(index, count, digest(sweep))
 
     def part(self, groups: Iterable[str]) -> frozenset[str]:
-        """The groups of the sweep that fall to this part: in its order, each `count`-th.
+        """The groups of this part: every `count`-th group of the sweep in its order.
 
-        Lengths ascend in that order, so each part has short and long ones; a hash of the names would leave
-        some parts of a small sweep empty. All implementations of a point stay together: no speedup is over
-        two machines.
+        Lengths ascend in that order, so each part has short and long ones. A hash of the names would leave
+        some parts of a small sweep empty. All implementations of a point are in one part, so that no speedup
+        compares two machines.
         """
         return frozenset(tuple(dict.fromkeys(groups))[self.index - 1 :: self.count])

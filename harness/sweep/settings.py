@@ -1,4 +1,4 @@
-"""Settings of a suite: time budget, limits, threads, precision and seed, and the margins of its gate."""
+"""Settings of a suite: budget, limits, threads, precision and seed, and the margins of its gate."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _default_memory() -> int:
 class Settings:
     """The settings of a suite's measurement.
 
-    `budget_s` of sampling and `timeout_s` of a worker's own turns are per case; `memory_bytes` bounds a
-    measuring process; sampling may stop once the relative half-width of the speedup's interval is at most
+    `budget_s` (sampling) and `timeout_s` (a worker's own turn) are per case. `memory_bytes` limits a
+    measuring process. Sampling may stop once the relative half-width of the speedup's interval is at most
     `precision`.
     """
 
@@ -58,9 +58,9 @@ class Settings:
         return dataclasses.replace(self, **changed)
 
     def shared_with(self, other: Settings) -> Settings:
-        """The settings of cases that two suites share: the more generous limit, the tighter precision.
+        """The settings of cases that two suites share: the larger limit, the smaller precision.
 
-        ValueError when they disagree on a setting that changes the figures themselves.
+        ValueError if they disagree on a setting that changes the figures.
         """
         for name in ("threads", "seed"):
             mine, theirs = getattr(self, name), getattr(other, name)
@@ -107,13 +107,13 @@ _PARSERS: dict[str, tuple[str, Callable[[object], float | int]]] = {
 
 NAMES = tuple(_PARSERS)
 
-CASE = "case"  # the case's existence, which is none of its figures
+CASE = "case"  # the case's existence, which is not a figure
 FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "kernels", "contract", CASE)
 
 
 @dataclass(frozen=True)
 class Accept:
-    """An intended change. `pattern` is an id or a glob; `figure` None stands for every figure."""
+    """An intended change. `pattern` is an id or a glob; `figure` None means every figure."""
 
     where: str
     pattern: str
@@ -123,7 +123,7 @@ class Accept:
 
 @dataclass(frozen=True)
 class GateMargins:
-    """A suite's margins: `delta` is the smallest slowdown to catch, as a share; None where not set."""
+    """The margins of a suite's gate: `delta` is the smallest slowdown to detect, as a share, or None."""
 
     delta: float | None = None
     accept: tuple[Accept, ...] = ()
@@ -131,8 +131,8 @@ class GateMargins:
 
 def why_accepted(case_id: str, figure: str, accepts: Iterable[Accept]) -> str | None:
     """Why a change of the case's figure is accepted; a reason for this figure precedes one for all."""
-    meant = {figure} if figure == CASE else {figure, None}
-    matching = [accept for accept in accepts if accept.figure in meant and matches(accept.pattern, case_id)]
+    figures = {figure} if figure == CASE else {figure, None}
+    matching = [accept for accept in accepts if accept.figure in figures and matches(accept.pattern, case_id)]
     return next(
         (accept.reason for accept in sorted(matching, key=lambda accept: accept.figure is None)), None
     )

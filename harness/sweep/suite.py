@@ -1,4 +1,4 @@
-"""A suite of bench.yaml with its names resolved, and its cases after flags are applied."""
+"""A suite of bench.yaml with its names resolved, and its cases after the flags are applied."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -37,8 +37,8 @@ QUICK_BUDGET = 0.1
 class SuiteAxes:
     """A suite of bench.yaml with its names resolved in the catalog, before any flag applies.
 
-    `axes` holds what the suite says; fields left to their defaults, or to flags, are absent. `models` give
-    their fields in place of the suite's.
+    `axes` has the fields that the suite gives, without those from defaults or flags. Fields of `models`
+    replace the suite's.
     """
 
     suite: SuiteConfig
@@ -49,18 +49,18 @@ class SuiteAxes:
     models: tuple[ModelPoint, ...] = ()
 
     def narrowed(self, variants: Sequence[Variant]) -> "SuiteAxes":
-        """The suite with these variants, the first of which replaces a baseline that is none of them."""
+        """The suite with these variants; the first one replaces a baseline that is not among them."""
         first = self.baseline if self.baseline in variants else variants[0]
         return replace(self, variants=tuple(variants), baseline=first)
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite as planned, with its cases in measuring order; those that cannot run are included.
+    """A planned suite, with its cases in measuring order, including those that cannot run.
 
-    `axes` has every workload field with its values; where `models` give fields, it has the models instead.
-    `baseline` and `implementations` are labels. Cases that differ in the field `interleaved` alone share
-    their rounds, too.
+    `axes` has every workload field with its values; if `models` give fields, it has the models instead.
+    `baseline` and `implementations` are labels. Cases that differ only in the field `interleaved` share
+    rounds.
     """
 
     name: str
@@ -86,10 +86,10 @@ class Skip:
     remedy: str = ""
 
 
-def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
-    """Resolve a suite's names. UsageError, with file, line and nearest name, for those not in the catalog.
+def resolve_suite(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
+    """Resolve a suite's names. UsageError, with file, line and nearest name, for unknown names.
 
-    A baseline that the suite does not list joins it in front, because a speedup needs both sides.
+    A baseline that the suite does not list becomes its first variant, because a speedup needs both sides.
     """
     with at(suite.family.where):
         family = catalog.family(suite.family.text)
@@ -106,12 +106,12 @@ def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
     return SuiteAxes(suite, family, variants, first, axes)
 
 
-def of_models(
+def apply_models(
     grids: Sequence[SuiteAxes], catalog: Catalog, overrides: Overrides
 ) -> tuple[list[SuiteAxes], tuple[str, ...]]:
-    """(the suites with their models, sentences on models named by flags that a family has nothing of).
+    """(the suites with their models, sentences on models from flags that a family does not have).
 
-    NotDerivableError where no suite is left, and for what bench.yaml itself says.
+    NotDerivableError if no suite is left, and for such a model in bench.yaml.
     """
     remaining: list[SuiteAxes] = []
     lacking: list[NotDerivableError] = []
@@ -126,8 +126,8 @@ def of_models(
     reasons = dict.fromkeys(map(str, lacking))
     if grids and not remaining:
         raise NotDerivableError("; ".join(reasons))
-    words = (why.removeprefix("--model: ").removesuffix("; leave the model out") for why in reasons)
-    return remaining, tuple(words)
+    sentences = (why.removeprefix("--model: ").removesuffix("; leave the model out") for why in reasons)
+    return remaining, tuple(sentences)
 
 
 def _with_models(
@@ -135,18 +135,18 @@ def _with_models(
 ) -> SuiteAxes:
     """The suite with these models, and the implementations of their semantics that can be planned.
 
-    Where the suite lists none of those, all that the family has are taken.
+    If the suite lists no such implementation, it gets all that the family has.
     """
     grid = replace(grid, models=models)
     if not models or overrides.impls:
         return grid
-    variants, meant = list(grid.variants), models[0].semantics
-    if not meant and not overrides.elsewhere:
+    variants, semantics = list(grid.variants), models[0].semantics
+    if not semantics and not overrides.elsewhere:
         return grid
     every = all_of(catalog, grid.family.name, grid.suite.where)
-    if meant:
-        listed, known = ([v for v in those if v.info.semantics in meant] for those in (variants, every))
-        variants = sorted(listed or known, key=lambda variant: meant.index(variant.info.semantics))
+    if semantics:
+        listed, known = ([v for v in those if v.info.semantics in semantics] for those in (variants, every))
+        variants = sorted(listed or known, key=lambda variant: semantics.index(variant.info.semantics))
     if overrides.elsewhere:
         planned = [variant for variant in variants if variant.is_planned_elsewhere]
         missing = {v.info.semantics for v in variants} - {v.info.semantics for v in planned}
@@ -156,13 +156,13 @@ def _with_models(
 
 
 def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite, list[Skip]]:
-    """The suite, and those of its cases that its family or their framework cannot run.
+    """The suite, and its cases that the family or the framework cannot run.
 
-    UsageError, with the suite's line, where its axes make more cases than can be meant.
+    UsageError, with the suite's line, if its axes make too many cases.
     """
     axes = _axes(grid, overrides)
     workloads = _workloads(grid, axes)
-    if grid.models:  # they stand in the place of the fields that they give
+    if grid.models:  # they replace the fields that they give
         given = set[str]().union(*(model.fields for model in grid.models))
         rest = {name: values for name, values in axes.items() if name not in given}
         labels: list[Value] = [model.label for model in grid.models]
@@ -203,7 +203,7 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
 
 
 def refuse_unknown_fields(families: Sequence[FamilyInfo], overrides: Overrides) -> None:
-    """UsageError for a field that none of the selected families has."""
+    """UsageError for a field that the selected families do not have."""
     known = {family.name: {field.name for field in family.fields} for family in families}
     everything = set[str]().union(*known.values())
     for name, values in overrides.axes().items():
@@ -215,7 +215,7 @@ def refuse_unknown_fields(families: Sequence[FamilyInfo], overrides: Overrides) 
 
 
 def _written_axes(suite: SuiteConfig, family: FamilyInfo) -> dict[str, list[Value]]:
-    """The axes that bench.yaml writes. UsageError for a key that the family does not have."""
+    """The axes in bench.yaml. UsageError for a key that the family does not have."""
     names = [field.name for field in family.fields]
     if "seq" not in names:
         raise UsageError(
@@ -233,7 +233,7 @@ def _written_axes(suite: SuiteConfig, family: FamilyInfo) -> dict[str, list[Valu
 
 
 def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
-    """The axes of a suite: the values of flags, else its own, else defaults. UsageError for missing ones."""
+    """The axes of a suite, with values of flags, else of the suite, else defaults. UsageError without one."""
     names = {field.name for field in grid.family.fields}
     from_flags = {
         name: list(dict.fromkeys(v for raw in values for v in expand(grid.family.field(name), raw)))
@@ -253,9 +253,7 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
     if every is not None and every not in from_flags and len(grid.axes.get(every, ())) < 2:
         choices = next((field.choices for field in grid.family.fields if field.name == every), ())
         if len(choices) < 2:
-            raise UsageError(
-                f"family {grid.family.name} has no workload field {every} with choices; give it one"
-            )
+            raise UsageError(f"family {grid.family.name} has no workload field {every} with choices; add one")
         axes[every] = list(choices)
     if overrides.quick:
         axes["seq"] = axes["seq"][:QUICK_LENGTHS]
@@ -288,10 +286,10 @@ def _settings(grid: SuiteAxes, base: Settings, overrides: Overrides) -> Settings
 
 
 def _impossible(family: FamilyInfo, variant: Variant, mode: str, device: str) -> str | None:
-    """Why a case cannot run anywhere; None where it may."""
+    """Why a case cannot run on any machine; None if it can."""
     if mode not in family.modes:
         has = ", ".join(family.modes)
-        return f"family {family.name} has no {mode}; use --mode with one of: {has}"
+        return f"family {family.name} has no mode {mode}; use --mode with one of: {has}"
     devices = traits_of(variant.info.framework).devices
     if devices and device not in devices:
         framework, has = variant.info.framework, ", ".join(devices)

@@ -1,7 +1,6 @@
-"""What is written in YAML or behind a flag, each value with its place; bench.yaml and claims.yaml err alike.
+"""YAML files and flags as nodes: each value has its place, so that every error starts with one.
 
-A place is `bench.yaml:12` or a flag such as `--seq`: both go through the same parsing, and every
-error begins with the place of its cause.
+A place is `bench.yaml:12` or a flag, for example `--seq`; both use the same parsing.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from harness.core.errors import UsageError, decode_utf8, nearest
 from harness.core.units import format_bytes
 
-_STANDARD = "tag:yaml.org,2002:"  # what the tags that YAML itself gives begin with
+_STANDARD = "tag:yaml.org,2002:"  # prefix of YAML's own tags
 _PLAIN = ("null", "bool", "str", "int", "float", "timestamp", "value", "seq", "map")
 LARGEST_BYTES = 16 << 20
 
@@ -25,7 +24,7 @@ LARGEST_BYTES = 16 << 20
 class Scalar:
     """One value. `text` is its spelling; `value` is None for an empty one, a bool for `true` or `on`.
 
-    Numbers stay text: YAML would read `010` as eight and `1:30` as ninety.
+    Numbers remain text, because YAML would read `010` as eight and `1:30` as ninety.
     """
 
     where: str
@@ -66,7 +65,7 @@ class YamlMapping:
                 raise UsageError(f'{entry.where}: unknown key "{name}" {context}{nearest(name, known)}')
 
     def section(self, name: str) -> Mapping[str, Entry]:
-        """The entries of the mapping under a key; none without the key."""
+        """The entries of the mapping under a key; empty without the key."""
         return table(self.entries[name].node, name).entries if name in self.entries else {}
 
 
@@ -75,7 +74,7 @@ Node = Scalar | Listing | YamlMapping
 
 @contextmanager
 def at(where: str) -> Generator[None]:
-    """Put a value's place before the errors raised in this block, all as UsageError or its subclass."""
+    """Prefix the errors raised in this block with a place, all as UsageError or its subclass."""
     try:
         yield
     except (ValueError, UsageError) as error:
@@ -85,7 +84,7 @@ def at(where: str) -> Generator[None]:
 
 def table(node: Node, what: str) -> YamlMapping:
     if not isinstance(node, YamlMapping):
-        raise UsageError(f"{node.where}: {what} must be a mapping, written name: value")
+        raise UsageError(f"{node.where}: {what} must be a mapping; write name: value")
     return node
 
 
@@ -99,7 +98,7 @@ def items(node: Node, what: str) -> tuple[Node, ...]:
     """The members of a list, or a single value as a list of one."""
     members = node.items if isinstance(node, Listing) else (node,)
     if not members:
-        raise UsageError(f"{node.where}: {what} is an empty list; name at least one value or leave it out")
+        raise UsageError(f"{node.where}: {what} is an empty list; write at least one value, or remove it")
     return members
 
 
@@ -107,13 +106,13 @@ def scalars(node: Node, what: str) -> tuple[Scalar, ...]:
     values: list[Scalar] = []
     for item in items(node, what):
         if not isinstance(item, Scalar):
-            raise UsageError(f"{item.where}: {what} takes a value or a list of values, nothing nested")
+            raise UsageError(f"{item.where}: {what} must be a value or a list of values, not nested")
         values.append(item)
     return tuple(values)
 
 
-def words(node: Node, what: str, known: Sequence[str]) -> tuple[str, ...]:
-    """A value or a list of values from a closed set; UsageError for a duplicate."""
+def choices(node: Node, what: str, known: Sequence[str]) -> tuple[str, ...]:
+    """A value or a list of values from a closed set. UsageError for a duplicate."""
     chosen: list[str] = []
     for item in scalars(node, what):
         if item.text not in known:
@@ -125,44 +124,44 @@ def words(node: Node, what: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def read(path: Path) -> Node:
-    """The file as nodes. UsageError names the file, and the line of what is not YAML."""
-    import yaml  # loads in 15 ms, which commands without a file do without
+    """Read a file as nodes. UsageError names the file, and the line that is not YAML."""
+    import yaml  # takes 15 ms, which commands without a file save
 
     file = display_path(path)
     try:
         root = yaml.compose(_text(path, file), yaml.SafeLoader)
         if root is None:
-            raise UsageError(f"{file}:1: the file is empty; it needs at least suites: or defaults:")
+            raise UsageError(f"{file}:1: the file is empty; write at least suites: or defaults:")
         return _Reader(file, yaml.SafeLoader("")).read(root)
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
-        # Not only YAML's own errors: also a control character, a number of no character, and endless lists.
+        # Not only YAML's errors: also control characters, invalid character numbers, and endless lists.
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         place = f"{file}:{mark.line + 1}" if mark else file
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise UsageError(
-            f"{place}: not YAML: {problem}; ids with brackets and values with colons need quotes"
+            f"{place}: not YAML ({problem}); write ids with brackets and values with colons in quotes"
         ) from None
 
 
 def display_path(path: Path) -> str:
-    """The path as errors show it: relative where that is shorter."""
+    """The path for errors: relative if that is shorter."""
     return min(os.path.relpath(path), str(path.absolute()), key=len)
 
 
 def _text(path: Path, file: str) -> str:
     try:
-        with path.open("rb") as opened:  # a FIFO, too: a shell's `<(…)` is one
+        with path.open("rb") as opened:  # also a FIFO, as in a shell's `<(…)`
             data = opened.read(LARGEST_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({error.strerror}); name another with --config") from None
+        raise UsageError(f"{file}: cannot be read ({error.strerror}); use another with --config") from None
     if len(data) > LARGEST_BYTES:
         size = format_bytes(LARGEST_BYTES)
-        raise UsageError(f"{file}: more than {size}: no file of this kind; name another with --config")
+        raise UsageError(f"{file}: larger than {size}; use another with --config")
     return decode_utf8(data, file)
 
 
 class _Reader:
-    """PyYAML's nodes as nodes of this module. What an alias names is read once."""
+    """Converts PyYAML's nodes to nodes of this module. Each node with aliases is converted once."""
 
     def __init__(self, file: str, loader: Any) -> None:
         self.file = file
@@ -177,7 +176,7 @@ class _Reader:
     def _read(self, node: Any) -> Node:
         where, kind = self.place(node), node.tag.removeprefix(_STANDARD)
         if kind not in _PLAIN:
-            raise UsageError(f"{where}: the tag {node.tag} has no meaning here; remove it")
+            raise UsageError(f"{where}: the tag {node.tag} is not supported; remove it")
         if node.id == "mapping":
             return self._read_mapping(node)
         if node.id == "sequence":
@@ -188,7 +187,7 @@ class _Reader:
         return Scalar(where, node.value, value)
 
     def _read_mapping(self, node: Any) -> YamlMapping:
-        places: dict[str, str] = {}  # of the mapping's own keys, not of those that << brings in
+        places: dict[str, str] = {}  # of the mapping's own keys, not of keys merged with <<
         for key, _ in node.value:
             where, kind = self.place(key), key.tag.removeprefix(_STANDARD)
             if kind not in {"str", "merge"}:
@@ -196,7 +195,7 @@ class _Reader:
                 raise UsageError(f"{where}: the key {name} is not text; write it in quotes")
             if kind == "str" and key.value in places:
                 raise UsageError(
-                    f'{where}: duplicate key "{key.value}"; it stands in {places[key.value]} too'
+                    f'{where}: duplicate key "{key.value}", also in {places[key.value]}; remove one'
                 )
             places[key.value] = where
         self.loader.flatten_mapping(node)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from harness.core.errors import speaks_of_oom
+from harness.core.errors import reports_oom
 from harness.core.shown_text import message_of
 
 CAUSES = 5  # longest chain of causes to examine, because chains may be circular
@@ -92,7 +92,7 @@ def is_oom(error: BaseException | None) -> bool:
     for _ in range(CAUSES):
         if error is None:
             return False
-        if isinstance(error, MemoryError) or speaks_of_oom(f"{type(error).__name__} {message_of(error)}"):
+        if isinstance(error, MemoryError) or reports_oom(f"{type(error).__name__} {message_of(error)}"):
             return True
         error = error.__cause__
     return False

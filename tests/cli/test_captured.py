@@ -42,4 +42,4 @@ def test_what_a_file_lacks_is_said_with_its_tensor_and_nothing_is_measured(seqsw
     assert 'scores.npz: tensor "scores" has shape [1, 4, 512], expected at least [1, 4, 1024]' in reason
     said = seqsweep(*TOPK, "--seq", "256", "--set", "rows=4", "--set", "distribution=none.npz")
     assert said.code == 2
-    assert "--set distribution: none.npz cannot be read: No such file or directory" in said.err
+    assert "--set distribution: none.npz cannot be read (No such file or directory)" in said.err

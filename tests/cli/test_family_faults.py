@@ -53,7 +53,7 @@ def test_it_is_one_sentence_and_its_cases_are_unjudged(seqsweep, folder, family)
 @pytest.mark.parametrize("command", ["check", "static"])
 def test_a_negative_cost_at_a_length_is_the_familys_whoever_compiles(seqsweep, folder, command):
     said = seqsweep(command, "cost", "--json", folder=folder)
-    why = "the cost of family cost: ValueError: a cost of -3000: work is a number from 0 on"
+    why = "the cost of family cost: ValueError: a cost of -3000 is not a number ≥ 0"
     assert {record["status"] for record in said.json["records"]} == {"unjudged"}
     assert all(record["reason"].startswith(why) for record in said.json["records"])
     assert said.err.count(why) == 1

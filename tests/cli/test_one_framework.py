@@ -60,7 +60,7 @@ def test_what_is_there_runs(lacking):
     )
     (said,) = [line for line in done.stderr.splitlines() if "not installed" in line]
     assert said == (
-        f"left out: implementations that need {lacking[0]}, which is not installed: 1; "
+        f"left out: implementations that need {lacking[0]} (not installed): 1; "
         f"pip install 'seqsweep[{lacking[0]}]'"
     )
 

@@ -149,9 +149,9 @@ def end_early(records):
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (tear, "the line is torn"),
+        (tear, "the line is incomplete"),
         (end_early, "shard 5/8: 2 of its cases have no record"),
-        (lambda records: RunFolder(records.parent).update_info(finished=None), "shard 5/8: it has no end"),
+        (lambda records: RunFolder(records.parent).update_info(finished=None), "5/8: it is not finished"),
         (lambda records: (records.parent / CRASHES / "5.txt").unlink(), "5.txt: cannot be read"),
     ],
 )
@@ -222,9 +222,9 @@ def test_a_whole_run_is_copied_once(tmp_path):
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="holds no runs"):
+    with pytest.raises(UsageError, match="has no runs"):
         collect([tmp_path], tmp_path / "all")
-    with pytest.raises(UsageError, match="holds no runs"):
+    with pytest.raises(UsageError, match="has no runs"):
         collect([Path("/nowhere")], tmp_path / "all")
 
 

@@ -97,7 +97,7 @@ def test_a_run_whose_folder_is_moved_says_so_and_goes_on_once_it_is_back(execute
     (moved,) = execute.home.glob("*Z-*")
     assert str(refused.value) == (
         f"{execute.results / 'runs' / moved.name} was moved or removed while it was written; "
-        "move it back, and go on with run --resume"
+        "move it back, and continue with run --resume"
     )
     assert executor.closed
     assert len(RunFolder(moved).read().records) == {1024: 0, 2048: 2, 4096: 4}[seq]
@@ -172,7 +172,7 @@ def temporary(tmp_path, monkeypatch):
 def test_where_no_folder_takes_temporary_files_nothing_starts(temporary, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(temporary / "missing")])
-    with pytest.raises(MachineError, match="no folder takes temporary files; free space, or set TMPDIR"):
+    with pytest.raises(MachineError, match="no folder for temporary files is writable; free space"):
         Processes(["numpy"], "cpu")
 
 

@@ -139,7 +139,7 @@ def test_damage_is_a_warning_with_file_and_line(results: Path) -> None:
     assert len(frame) == 5
     assert frame["machine"].isna().sum() == 1
     texts = [str(warning.message) for warning in told]
-    assert f"{path}:{number}: the checksum does not fit" in texts[1]
+    assert f"{path}:{number}: the checksum does not match" in texts[1]
     assert "fingerprints.json: cannot be read" in texts[0]
     assert {warning.filename for warning in told} == {__file__}
 

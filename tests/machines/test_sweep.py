@@ -220,7 +220,7 @@ def test_a_lost_node_s_shard_is_missing_and_measured_by_the_command_that_is_name
 
 def test_a_stopped_driver_keeps_what_came(bench, tmp_path):
     outcome = bench(Here(*nodes_in(tmp_path), stops_after=1))
-    assert (outcome.interrupted, outcome.missing) == (True, {2: "it was stopped"})
+    assert (outcome.interrupted, outcome.missing) == (True, {2: "it was interrupted"})
     assert [run.shards for run in outcome.joined] == [(1,)]
 
 
@@ -249,10 +249,10 @@ def test_a_node_compiles_and_measures_as_a_command_does(bench, tmp_path, monkeyp
 def test_no_node_that_may_measure_is_an_error(bench, tmp_path):
     node = Node("a", tmp_path / "a")
     node.info = lambda _: info_of(code="0.1.0 (abc)")
-    with pytest.raises(MachineError, match="no machine may measure"):
+    with pytest.raises(MachineError, match="no machine can measure"):
         bench(Here(node))
     assert bench.said == [
-        f"a: refused: seqsweep is {program()} here and 0.1.0 (abc) there; install the same there"
+        f"a: refused: seqsweep is {program()} here, but 0.1.0 (abc) there; install the same version there"
     ]
 
 
@@ -277,7 +277,7 @@ def test_an_actor_takes_a_whole_node():
     assert [name for name, *_ in placements(nodes, h200)] == ["a"]
     twins = [{**ray_node("a"), "NodeID": number * 8} for number in "12"]
     assert [name for name, *_ in placements(twins, MachinePool("pool"))] == ["a-111111", "a-222222"]
-    with pytest.raises(MachineError, match="no node of 2 has rack=b"):
+    with pytest.raises(MachineError, match="none of 2 nodes has rack=b"):
         placements(nodes, MachinePool("other", labels={"rack": "b"}))
 
 

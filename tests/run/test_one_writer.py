@@ -49,6 +49,6 @@ def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(execute, monkey
     assert len(done.records) == 6
     (sentence,) = execute.heard.messages()
     assert sentence == (
-        f"{done.folder.path / 'run.lock'} cannot be locked (Function not implemented): "
-        "start no second run --resume of it"
+        f"{done.folder.path / 'run.lock'} cannot be locked (Function not implemented); "
+        "do not resume this run twice at once"
     )

@@ -21,7 +21,7 @@ def test_runs_are_listed_by_time(results):
 
 def test_a_folder_of_runs_that_cannot_be_read_is_a_sentence(tmp_path):
     with pytest.raises(
-        MachineError, match=r"runs: cannot be read \(File name too long\); name another place"
+        MachineError, match=r"runs: cannot be read \(File name too long\); use another folder"
     ):
         all_runs(tmp_path / ("a" * 300))
 
@@ -42,7 +42,7 @@ def test_names_of_a_run(results, name, expected):
     [
         ("latest~3", r"^latest~3: the oldest run in .*runs is latest~2;"),
         ("latest~one", 'no run "latest~one"'),
-        ("20261120", f"begins 2 runs; write more of one: {IDS[0]}, {IDS[1]}"),
+        ("20261120", f"is a prefix of 2 runs; write more characters: {IDS[0]}, {IDS[1]}"),
         ("20261121T080000Z-cccccce", f'no run "20261121T080000Z-cccccce".*nearest: "{IDS[2]}"'),
         ("", 'no run ""'),
     ],
@@ -64,7 +64,7 @@ def test_paths_of_a_run(results, tmp_path, monkeypatch):
 
 def test_without_runs_the_remedy_is_to_make_one(tmp_path):
     for name in ("latest", "20261120"):
-        with pytest.raises(UsageError, match=r"no runs in .*; make one with: seqsweep run"):
+        with pytest.raises(UsageError, match=r"no runs in .*; start one with: seqsweep run"):
             find(tmp_path / "none", name)
 
 
@@ -75,5 +75,5 @@ def test_a_folder_with_a_name_of_its_own_is_not_the_latest(results):
 
 
 def test_a_url_is_refused_with_what_to_do():
-    with pytest.raises(UsageError, match="s3://a/b: runs are in local folders; copy what lies there"):
+    with pytest.raises(UsageError, match="s3://a/b: runs must be in local folders; copy them"):
         local_folder("s3://a/b")

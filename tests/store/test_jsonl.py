@@ -85,12 +85,12 @@ def test_no_single_changed_byte_passes(record):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"\xff\xfe", "torn"),
+        (b"\xff\xfe", "incomplete"),
         (b"[1, 2]", "no crc32"),
         (b'{"schema": 1}', "no crc32"),
         (reseal({"schema": 3}), "schema 3 is not 1"),
         (reseal({"append": [1, 1], "schema": 3}), "schema 3 is not 1"),
-        (reseal({"schema": 2}), "schema 2 is not 1; use a seqsweep that wrote it"),
+        (reseal({"schema": 2}), "schema 2 is not 1; use the seqsweep that wrote it"),
         (reseal({"schema": 1}), "not a record"),
         (reseal({"schema": 1, "static": [1]}), "not a record"),
         (reseal({"schema": 1, "timing": {"samples_s": []}}), "not a record"),

@@ -67,13 +67,13 @@ def test_links_and_what_they_lead_to_stay(results, tmp_path):
 def test_a_linked_folder_of_runs_is_refused(results, tmp_path):
     (results / "runs").rename(tmp_path / "moved")
     (results / "runs").symlink_to(tmp_path / "moved")
-    with pytest.raises(UsageError, match="is a link; name"):
+    with pytest.raises(UsageError, match="is a link; use its target"):
         next(prune(results, 1, dry_run=False))
 
 
 @pytest.mark.parametrize("keep", [0, -1])
 def test_one_run_at_least_stays(results, keep):
-    with pytest.raises(UsageError, match="at least one run stays"):
+    with pytest.raises(UsageError, match="must be at least 1"):
         next(prune(results, keep, dry_run=False))
     assert len(ids(results)) == 5
 

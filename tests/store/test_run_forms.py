@@ -23,13 +23,13 @@ def test_a_run_json_of_another_form_is_a_problem_like_a_damaged_one(folder, reco
     stored = RunFolder(folder.path).read()
     assert (stored.info, [one.seq for one in stored.records]) == ({}, [1])
     (problem,) = stored.problems
-    assert problem.startswith(f"{folder.path / INFO}: has another form (")
+    assert problem.startswith(f"{folder.path / INFO}: has an invalid form (")
     assert problem.endswith("; restore it, or name another run")
 
 
 def test_a_run_json_of_a_later_version_is_not_read(folder):
     (folder.path / INFO).write_text(json.dumps({"schema": 2, "suites": {}}))
-    with pytest.raises(UsageError, match=r"run\.json: schema 2 is not 1; use a seqsweep that wrote it"):
+    with pytest.raises(UsageError, match=r"run\.json: schema 2 is not 1; use the seqsweep that wrote it"):
         _ = RunFolder(folder.path).info
 
 
@@ -45,4 +45,4 @@ def test_fingerprints_of_another_form_are_a_problem_too(folder, facts):
     problems = []
     assert folder.info_with_fingerprints(problems)["fingerprints"] == {}
     (problem,) = problems
-    assert f"{FINGERPRINTS}: has another form (" in problem
+    assert f"{FINGERPRINTS}: has an invalid form (" in problem

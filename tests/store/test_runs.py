@@ -8,6 +8,8 @@ from harness.store import atomic
 from harness.store.runs import DAMAGED, WITHDRAWN, RunFolder, new_run_id
 from harness.store.stored_run import INFO, RECORDS
 
+MOVED = "moved to records.damaged.jsonl, to be measured again"
+
 
 def test_run_ids_sort_by_time():
     moment = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
@@ -123,13 +125,11 @@ def test_a_torn_line_is_a_problem_with_its_number(folder, record):
     stored = folder.read()
     assert [one.seq for one in stored.records] == [1]
     assert stored.problems == (
-        "records.jsonl:2: the line is torn or no JSON; its case is measured again by run --resume",
+        "records.jsonl:2: the line is incomplete or not JSON; run --resume measures its case again",
     )
     with pytest.raises(MachineError, match="run --resume"):
         RunFolder(folder.path).append([record(2)])
-    assert folder.repair() == (
-        "records.jsonl:2: the line is torn or no JSON; moved to records.damaged.jsonl, and measured again",
-    )
+    assert folder.repair() == (f"records.jsonl:2: the line is incomplete or not JSON; {MOVED}",)
     folder.append([record(2)])
     assert [one.seq for one in folder.read().records] == [1, 2]
 
@@ -147,12 +147,15 @@ def test_damage_in_the_middle_takes_its_group_out_on_repair(folder, record):
     stored = folder.read()
     assert [one.seq for one in stored.records] == [1, 2, 4, 5]
     assert [problem.split(":")[1] for problem in stored.problems] == [str(third + 1)]
-    assert "checksum does not fit" in stored.problems[0]
+    assert "checksum does not match" in stored.problems[0]
 
-    incomplete = "its group is incomplete; moved to records.damaged.jsonl, and measured again"
+    incomplete = f"its group is incomplete; {MOVED}"
     assert [problem.split(": ")[:2] for problem in folder.repair()] == [
         [f"records.jsonl:{second + 1}", incomplete],
-        [f"records.jsonl:{third + 1}", "the checksum does not fit"],
+        [
+            f"records.jsonl:{third + 1}",
+            f"the checksum does not match, because the line was damaged or edited; {MOVED}",
+        ],
         [f"records.jsonl:{fourth + 1}", incomplete],
     ]
     assert [one.seq for one in folder.read().records] == [1, 5]
@@ -172,7 +175,7 @@ def test_a_record_stored_twice_counts_once(folder, record):
     assert found == [(0, None, 1.0), (1, None, 0.8), (0, "base", 0.8)]
     twice = next(n for n, line in enumerate(path_lines(folder), start=1) if b'"wall_s":2.0' in line)
     case = record(1).case
-    assert stored.problems == (f"records.jsonl:{twice}: {case} is stored twice; the first one counts",)
+    assert stored.problems == (f"records.jsonl:{twice}: {case} is stored twice; the first one is used",)
 
 
 def test_a_crash_is_kept_in_a_file_of_its_own(folder, record):
@@ -198,7 +201,7 @@ def test_what_has_no_end_is_not_read(folder, name, kind):
         os.mkfifo(folder.path / name)
     else:
         (folder.path / name).symlink_to("/dev/zero")
-    with pytest.raises((MachineError, UsageError), match=r"cannot be read \(it is no regular file\)"):
+    with pytest.raises((MachineError, UsageError), match=r"cannot be read \(it is not a regular file\)"):
         _ = (folder.info, folder.read())
 
 

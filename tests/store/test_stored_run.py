@@ -29,7 +29,7 @@ def test_gzipped_records_are_read_and_not_written(folder, record):
     assert folder.read().records == (record(1), record(2))
     assert find(folder.results, str(packed)).path == folder.path
     with (
-        pytest.raises(MachineError, match=r"records\.jsonl\.gz is only read; gunzip it"),
+        pytest.raises(MachineError, match=r"records\.jsonl\.gz is read-only; gunzip it"),
         folder.writing("", print),
     ):
         raise AssertionError("it must not be written")

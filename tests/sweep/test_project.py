@@ -49,7 +49,7 @@ def test_everything_is_read_once_and_no_sooner(folder, reads):
     assert reads == []
     for _ in range(2):
         assert "mask/given" in project.catalog.implementations
-        assert project.brought == ("mask/given",)
+        assert project.added == ("mask/given",)
         assert project.plan()
         assert project.config.default == ("one",)
     assert reads == ["bench.yaml", "own.py", "given.py"]
@@ -59,7 +59,7 @@ def test_everything_is_read_once_and_no_sooner(folder, reads):
 
 def test_a_plugin_that_bench_yaml_names_too_brings_nothing(folder):
     project = Project(folder / "bench.yaml", given_plugins=(str(folder / "own.py"),))
-    assert project.brought == ()
+    assert project.added == ()
     assert "mask/own" in project.catalog.implementations
 
 
@@ -87,6 +87,6 @@ def test_ids_cut_a_plan_down(folder):
     check = next(name for name in project.catalog.checks() if name.startswith("mask/"))
     assert project.checks_in([check, "topk"]) == {check}
     with pytest.raises(
-        UsageError, match='"topkk" is no suite, family, implementation or check; nearest: "topk"'
+        UsageError, match='"topkk" is not a suite, family, implementation or check; nearest: "topk"'
     ):
         project.plan(ids=["topkk"])

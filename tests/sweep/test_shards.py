@@ -51,7 +51,7 @@ def test_no_part_has_more_than_one_group_above_another(part):
 
 @pytest.mark.parametrize("text", ["0/8", "9/8", "3", "3/", "a/b", "-1/8", "1/8/8", ""])
 def test_what_is_no_part_is_refused(part, text):
-    with pytest.raises(UsageError, match="no part of a whole"):
+    with pytest.raises(UsageError, match="is not a shard"):
         part(text)
-    with pytest.raises(UsageError, match=r"this sweep has \d+ groups; cut it"):
+    with pytest.raises(UsageError, match=r"this sweep has \d+ groups; use at most"):
         part("1/999999")

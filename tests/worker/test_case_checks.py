@@ -23,7 +23,7 @@ def test_a_judgement_is_the_result():
     ("judge", "says"),
     [
         (lambda trial: True, "TypeError: it returns bool; return Judgement(passed, figures, reason)"),
-        (lambda trial: Judgement(True, {"a": [1]}), "TypeError: a list is no figure; give a number"),
+        (lambda trial: Judgement(True, {"a": [1]}), "TypeError: a list is not a figure; use a number"),
         (lambda trial: Judgement(True, {}, None), "UsageError: Judgement: its reason is None; use str"),
         (lambda trial: 1 // 0, "ZeroDivisionError"),
     ],

@@ -50,7 +50,7 @@ def _by_place(by_target: Kernels) -> Iterator[tuple[tuple[str, str, int], AnyKer
 
 
 def kernel_changes(pairs: Sequence[KernelPair]) -> list[tuple[bool, str]]:
-    """(whether it is worse, `cuda:h100: attn: bytes spilled a thread 0 -> 1080, most at flash.py:19`)."""
+    """(whether it is worse, `cuda:h100: attn: bytes spilled per thread 0 -> 1080, most at flash.py:19`)."""
     changes: list[tuple[bool, str]] = []
     for pair in pairs:
         for name, words in EXACT_WORDS.items():

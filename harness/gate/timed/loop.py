@@ -59,7 +59,7 @@ class GateLoop:
     def _open_cases(self) -> list[PairedCase]:
         """Undecided cases that fit the budget: those already begun or, if none of them fits, new ones."""
         undecided = self.sequential_test.undecided()
-        open_cases = [paired for paired in self.paired_cases if paired.living and paired.id in undecided]
+        open_cases = [paired for paired in self.paired_cases if paired.unsettled and paired.id in undecided]
         begun = self._affordable_cases([paired for paired in open_cases if paired.verified])
         return begun or self._affordable_cases([paired for paired in open_cases if not paired.verified])
 
@@ -76,7 +76,7 @@ class GateLoop:
                 results, later = Pair(self.shared, number, self._still_affordable).run(queue)
             except ProcessEnded:
                 self._update_test()
-                queue = [paired for paired in queue if paired.living]
+                queue = [paired for paired in queue if paired.unsettled]
                 continue
             self._update_test()
             self.results += results
@@ -92,7 +92,7 @@ class GateLoop:
     def _update_test(self) -> None:
         """Remove cases that were decided without timing from the test, and mark the advisory ones."""
         for paired in self.paired_cases:
-            if not paired.living:
+            if not paired.unsettled:
                 self.sequential_test.drop(paired.id)
             elif self.demotes_same_program and paired.same_program:
                 self.sequential_test.advise(paired.id)

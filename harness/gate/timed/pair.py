@@ -61,17 +61,17 @@ class Pair:
                 )
             shared.executor.processes = processes
             placed = self._compile(paired_cases)
-            joined, waiting = self._split_by_memory([paired for paired in placed if paired.living])
-            waiting += [paired for paired in paired_cases if paired.living and paired not in placed]
+            joined, waiting = self._split_by_memory([paired for paired in placed if paired.unsettled])
+            waiting += [paired for paired in paired_cases if paired.unsettled and paired not in placed]
             chosen = self.choose(self._verify(joined))
-            waiting += [paired for paired in joined if paired.living and paired not in chosen]
+            waiting += [paired for paired in joined if paired.unsettled and paired not in chosen]
             for paired in chosen:
                 self._place_inputs(paired)
             # A pinned process could not move away from another process on its core (docs/decisions.md).
             for process in processes.values():
                 self._release(process)
             sampler = PairSampler(shared, self.number, self.random)
-            return sampler.sample([paired for paired in chosen if paired.living]), waiting
+            return sampler.sample([paired for paired in chosen if paired.unsettled]), waiting
         finally:
             for paired in paired_cases:
                 for state in paired.sides.values():
@@ -98,12 +98,12 @@ class Pair:
         """
         for paired in paired_cases:
             paired.resolve()  # the reference worker of its group may have failed meanwhile
-        known = [paired for paired in paired_cases if paired.living and paired.compiled]
+        known = [paired for paired in paired_cases if paired.unsettled and paired.compiled]
         placed = list(known)
         for paired in paired_cases:
             if placed and self._over_share(COMPILE_SHARE):
                 break
-            if paired.living and paired not in known:
+            if paired.unsettled and paired not in known:
                 placed.append(paired)
                 for state in paired.sides.values():
                     compile_case(paired.context, state)
@@ -189,11 +189,11 @@ class Pair:
                 self.shared.check_process(paired, state)
             paired.verified = True
             paired.resolve()
-            if paired.living:
+            if paired.unsettled:
                 paired.set_inner()
             verified.append(paired)
             self.shared.run.predictor.record(paired.candidate.case, paired.candidate.call.seconds)
-        return [paired for paired in paired_cases if paired in verified and paired.living]
+        return [paired for paired in paired_cases if paired in verified and paired.unsettled]
 
     def _refuse_too_long(self, paired: PairedCase) -> bool:
         """Decide a case if its first analysis, predicted from shorter lengths, exceeds the budget."""
@@ -218,7 +218,7 @@ class Pair:
                 state.setup = replace(state.setup, method=answer["method"])
         paired.resolve()
         candidate_clock, base_clock = paired.candidate.setup.method, paired.base.setup.method
-        if paired.living and not is_one_clock(candidate_clock, base_clock):
+        if paired.unsettled and not is_one_clock(candidate_clock, base_clock):
             paired.settle(
                 INVALID,
                 f"timed by {candidate_clock}, the base by {base_clock}: different clocks cannot be compared",

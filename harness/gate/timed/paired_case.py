@@ -62,7 +62,7 @@ class PairedCase:
         return self.sides[BASE]
 
     @property
-    def living(self) -> bool:
+    def unsettled(self) -> bool:
         return self.verdict is None
 
     @property
@@ -169,7 +169,7 @@ class GateContext:
     def verifier(self, context: GroupContext) -> Verifier:
         if id(context) not in self.verifiers:
             verifier = self.verifiers[id(context)] = Verifier(context)
-            verifier.open(context.living())
+            verifier.open(context.unsettled())
         return self.verifiers[id(context)]
 
     def close_verifiers(self) -> None:

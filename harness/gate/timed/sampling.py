@@ -42,14 +42,14 @@ class PairSampler:
         }
         for round_ in range(max((paired.rounds for paired in paired_cases), default=0)):
             for paired in paired_cases:
-                if paired.living and round_ < paired.rounds:
+                if paired.unsettled and round_ < paired.rounds:
                     self._round(paired, samples)
-                if paired.living and round_ == checked.get(paired.id):
+                if paired.unsettled and round_ == checked.get(paired.id):
                     self._check_timed_call(paired, "fresh0")
         for paired in paired_cases:
-            if paired.living and not paired.verified_again:
+            if paired.unsettled and not paired.verified_again:
                 self._verify_again(paired, samples)
-        timed = [paired for paired in paired_cases if paired.living]
+        timed = [paired for paired in paired_cases if paired.unsettled]
         results = [
             _summarise(self.number, paired.id, samples[paired.id, CANDIDATE], samples[paired.id, BASE])
             for paired in timed
@@ -71,14 +71,14 @@ class PairSampler:
         for _ in range(WARM_BATCHES):
             latest = {side: min(self._turn(paired, side, warm=True), default=0.0) for side in BOTH}
             settled = all(latest[side] >= SETTLED * smallest[side] for side in BOTH)
-            if not paired.living or settled or paired.sample_s > WARM_SECONDS:
+            if not paired.unsettled or settled or paired.sample_s > WARM_SECONDS:
                 break
             smallest = {side: min(smallest[side], latest[side]) for side in BOTH}
 
     def _turn(self, paired: PairedCase, side: str, *, warm: bool = False) -> list[float]:
         """Samples of one turn, in seconds per call; empty if the turn decided the case."""
         state = paired.sides[side]
-        if not paired.living:
+        if not paired.unsettled:
             return []
         # Without a warm-up call: only the minimum of the samples counts, and a cold call is slower.
         arguments = {"readings": SAMPLES, "inner": paired.inner, "warm": False}
@@ -99,10 +99,10 @@ class PairSampler:
         self._check_timed_call(paired, "fresh1")
         verifier = self.shared.verifier(paired.context)
         for side, state in paired.sides.items():
-            if state.living:
+            if state.unsettled:
                 sampled_s = statistics.median(map(min, samples[paired.id, side]))
                 settle_memoized(paired.context, verifier, state, sampled_s)
-            if state.living:
+            if state.unsettled:
                 name_kernels(paired.context, state)
             self.shared.check_process(paired, state)
         paired.verified_again = True
@@ -111,7 +111,7 @@ class PairSampler:
     def _check_timed_call(self, paired: PairedCase, name: str) -> None:
         verifier = self.shared.verifier(paired.context)
         for state in paired.sides.values():
-            if paired.living and state.living:
+            if paired.unsettled and state.unsettled:
                 verifier.check_timed_call(state, name, 1 if state.call.is_long else SAMPLES)
                 self.shared.check_process(paired, state)
         paired.resolve()

@@ -134,7 +134,7 @@ class CaseState:
         return self.case.device in traits_of(self.info.framework).interpreted_on
 
     @property
-    def living(self) -> bool:
+    def unsettled(self) -> bool:
         return self.status is None
 
     def warn(self, *sentences: str) -> None:

@@ -41,7 +41,7 @@ def _start(context: GroupContext, state: CaseState) -> bool:
     except (Unsupported, Ended) as end:
         context.settle_ended(state, end)
     state.wall_s += clock() - start
-    return state.living
+    return state.unsettled
 
 
 def _compile(context: GroupContext, state: CaseState) -> bool:
@@ -72,7 +72,7 @@ def _settle_if_edited(context: GroupContext, state: CaseState) -> None:
 def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
     """Settle a case that cannot fit the memory limit, or cannot finish within its budget."""
     run, settings = context.run, context.settings
-    if not state.living:
+    if not state.unsettled:
         return
     too_large = state.plan.too_large(context.memory_limit)
     if too_large:

@@ -43,9 +43,9 @@ class GroupContext:
             for case in group.cases
         ]
 
-    def living(self) -> list[CaseState]:
+    def unsettled(self) -> list[CaseState]:
         """The cases that are not settled yet."""
-        return [state for state in self.states if state.living]
+        return [state for state in self.states if state.unsettled]
 
     @property
     def memory_limit(self) -> int:
@@ -178,7 +178,7 @@ class GroupContext:
 
     def check_cores(self, state: CaseState) -> None:
         """Settle a case if its process has widened its CPU affinity beyond `--threads`."""
-        if state.worker is None or not state.living:
+        if state.worker is None or not state.unsettled:
             return
         taken, given = state.worker.count_cores(), self.settings.threads
         # XLA may bind the threads that feed a GPU to all cores near it; the time is still the GPU's.
@@ -209,7 +209,7 @@ class GroupContext:
         if isinstance(end, Unsupported):
             self.settle(state, "unsupported", str(end))
             return
-        if end.status == "crashed" and end.output and self.run.keep_crash and state.living:
+        if end.status == "crashed" and end.output and self.run.keep_crash and state.unsettled:
             text = f"{state.id}\n{end.reason}\n\n{end.output}"
             state.crash_file = self.run.keep_crash(state.case, self.replicate, text)
         self.settle(state, end.status, reason or end.reason, end.remedy)

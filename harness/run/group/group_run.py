@@ -121,16 +121,16 @@ class GroupRun:
         context = self.context
         try:
             self._prepare()
-            if context.living():
+            if context.unsettled():
                 self._measure()
-            for state in context.living():
+            for state in context.unsettled():
                 context.settle(state, "ok")
         except (KeyboardInterrupt, MachineError) as stop:
             cause = stop if isinstance(stop, MachineError) else None
             sampled = any(state.samples.timed for state in context.states)
             if (cause or self.depth == "check") and not sampled:  # there is nothing to store, or to resume
                 raise
-            for state in context.living():
+            for state in context.unsettled():
                 state.cut_short()
             raise Interrupted(self._records(), cause) from None
         finally:
@@ -174,7 +174,7 @@ class GroupRun:
 
     def _measure(self) -> None:
         """Measure all cases together if their memory fits, else the cases of one set of inputs at a time."""
-        states, limit = self.context.living(), self.context.memory_limit
+        states, limit = self.context.unsettled(), self.context.memory_limit
         by_inputs = list(grouped(states, self.context.inputs_of).values())
         whole = sum(self.context.needs_bytes(state, SETS) for state in states)
         # A reference worker has all sets of inputs in f64, which doubles those in f32.
@@ -184,13 +184,13 @@ class GroupRun:
         for number, own in enumerate(by_inputs):
             for state in own:
                 state.samples.first_round = number * 2 * MAX_ROUNDS  # rounds of two sets never coincide
-                if state.living and state.worker is None:  # ended to make room for other cases
+                if state.unsettled and state.worker is None:  # ended to make room for other cases
                     compile_again(self.context, state)
             if number:
                 self.verifier.close()  # frees the inputs of the set before
             self.verifier.open(own)
-            if living := [state for state in own if state.living]:
-                self._measure_group(living)
+            if unsettled := [state for state in own if state.unsettled]:
+                self._measure_group(unsettled)
 
     def _measure_group(self, states: Sequence[CaseState]) -> None:
         """Measure cases of equal inputs together if their plans fit together, else one after the other.
@@ -209,7 +209,7 @@ class GroupRun:
             for state in others:
                 self._measure_separately(state, f"the whole group plans {whole}")
         for state in states:
-            if state.living and self._is_near_limit(state):
+            if state.unsettled and self._is_near_limit(state):
                 self._end_others(state)
                 self._measure_separately(state, f"it plans {format_bytes(state.plan.needs_bytes(1))}")
 
@@ -224,7 +224,7 @@ class GroupRun:
 
     def _end_others(self, state: CaseState) -> None:
         """End the processes of all other cases; those not yet measured are compiled again in their turn."""
-        for other in self.context.living():
+        for other in self.context.unsettled():
             if other is not state:
                 other.end()
         if state.worker is None:
@@ -236,19 +236,19 @@ class GroupRun:
                 self.context.settle(state, PLANNED, why)
                 continue
             self.verifier.check(state)
-            if self.depth == "check" and state.living:
+            if self.depth == "check" and state.unsettled:
                 self.context.settle(state, "ok")  # frees its memory
-            elif state.is_interpreted and state.living:
+            elif state.is_interpreted and state.unsettled:
                 targets = traits_of(state.info.framework).planned_for
                 one_of_a_kind = {target.partition(":")[0]: target for target in targets}.values()
                 self.context.settle(state, PLANNED, INTERPRETED.format(" or ".join(one_of_a_kind)))
         if self.depth == "check":
             return
-        correct = [state for state in states if state.living]
+        correct = [state for state in states if state.unsettled]
         sample(self.context, self.verifier, correct)
         if self.depth == "profile":
-            profile_stages(self.context, [state for state in correct if state.living])
+            profile_stages(self.context, [state for state in correct if state.unsettled])
         for state in correct:
-            if state.living:
+            if state.unsettled:
                 name_kernels(self.context, state)
                 finish_case(self.context, state)

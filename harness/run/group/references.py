@@ -34,25 +34,25 @@ class References:
         self.seeds: dict[str, int] = {}  # of inputs drawn while the group is timed, by name
         self.drawn: set[tuple[ReferenceModule, str, str]] = set()  # (module, name of the inputs, semantics)
 
-    def living(self) -> list[CaseState]:
+    def unsettled(self) -> list[CaseState]:
         """The cases with these inputs that are not settled yet."""
-        return [state for state in self.context.living() if self.context.inputs_of(state) == self.key]
+        return [state for state in self.context.unsettled() if self.context.inputs_of(state) == self.key]
 
     def open(self) -> None:
         """Draw the inputs and evaluate the reference of every semantics; cases without one are settled."""
         context = self.context
-        if not (living := self.living()):  # settled by concurrent compilation
+        if not (unsettled := self.unsettled()):  # settled by concurrent compilation
             return
-        first = living[0]
+        first = unsettled[0]
         family = context.run.catalog.family(first.case.family)
         context.run.listener.case_state(first.id, "inputs and reference")
         home = ReferenceModule(family.module, family.reference_framework)
         try:
             self._open_reference(home, first, write=True)
         except (Unsupported, Ended) as end:
-            self.settle_unverified(living, f"the inputs of family {family.name}", end)
+            self.settle_unverified(unsettled, f"the inputs of family {family.name}", end)
             return
-        by_reference = grouped(self.living(), lambda s: (self._home(s), s.info.semantics))
+        by_reference = grouped(self.unsettled(), lambda s: (self._home(s), s.info.semantics))
         for (home, semantics), states in by_reference.items():
             try:
                 if home not in self.workers:

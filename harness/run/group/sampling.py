@@ -47,12 +47,12 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     _take_last_turns(context, verifier, stopping, states, rounds)
     _note_interference(interference, states, rounds)
     for state in states:
-        if state.living:
+        if state.unsettled:
             settle_memoized(context, verifier, state, state.samples.median_s)
-        if not state.living:
+        if not state.unsettled:
             stopping.drop(state.id)
     for state in states:
-        if state.living:
+        if state.unsettled:
             state.samples.stopped = stopping.reason(state.id)
             context.run.predictor.record(state.case, state.samples.median_s)
 
@@ -71,16 +71,16 @@ def _take_rounds(
     }
     by_id = {state.id: state for state in states}
     round_ = 0
-    while cases := stopping.cases_to_sample([state.id for state in states if state.living]):
+    while cases := stopping.cases_to_sample([state.id for state in states if state.unsettled]):
         interference.look()
         # Shuffled, so that no case always follows the same case, whose data may still be in the caches.
         shuffle.shuffle(cases)
         for case in cases:
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
-            if state.living and round_ == check_rounds.get(case):
+            if state.unsettled and round_ == check_rounds.get(case):
                 verifier.check_timed_call(state, "fresh0", _samples_in_turn(state))
-            if not state.living:
+            if not state.unsettled:
                 stopping.drop(case)
         round_ += 1
     return round_
@@ -90,14 +90,14 @@ def _take_last_turns(
     context: GroupContext, verifier: Verifier, stopping: Stopping, states: Sequence[CaseState], round_: int
 ) -> None:
     """Verify a timed call of every case; for long calls, the verified call is also the last sample."""
-    living = [state for state in states if state.living]
-    if any(state.call.is_long for state in living):
+    unsettled = [state for state in states if state.unsettled]
+    if any(state.call.is_long for state in unsettled):
         # Ratios are by round, so the other cases also have a turn in the round of the long calls' last turn.
-        for state in living:
-            if state.living and not state.call.is_long:
+        for state in unsettled:
+            if state.unsettled and not state.call.is_long:
                 _take_turn(context, stopping, state, round_)
-    for state in living:
-        if not state.living:
+    for state in unsettled:
+        if not state.unsettled:
             continue
         answer = verifier.check_timed_call(state, "fresh1", _samples_in_turn(state))
         if state.call.is_long and answer is not None:
@@ -131,11 +131,11 @@ def settle_memoized(context: GroupContext, verifier: Verifier, state: CaseState,
     `sampled_s` is the median of its samples in seconds per call.
     """
     for number in range(CONFIRMATIONS):
-        if not (state.living and all_look_memoized(state.samples.first_and_again, sampled_s)):
+        if not (state.unsettled and all_look_memoized(state.samples.first_and_again, sampled_s)):
             return
         now_s = _sample_now(context, state)
         verifier.check_timed_call(state, f"fresh{2 + number}", SAMPLES, now_s)
-    if state.living and all_look_memoized(state.samples.first_and_again, sampled_s):
+    if state.unsettled and all_look_memoized(state.samples.first_and_again, sampled_s):
         reason = memoization_reason(state.samples.first_and_again, sampled_s)
         if doubt := _other_cause(context, verifier, state):
             state.warn(f"possibly {reason}; {doubt}, so measure again on a quiet machine")
@@ -151,7 +151,7 @@ def _other_cause(context: GroupContext, verifier: Verifier, suspect: CaseState) 
     queued = statistics.median(call.queued for call in suspect.samples.first_and_again)
     if queued > MOST_QUEUED and (suspect.samples.other_load or 0) > MOST_OTHER_LOAD:
         return "but other programs used the processor"
-    for other in context.living():
+    for other in context.unsettled():
         now_s = _sample_now(context, other) if other is not suspect else math.inf
         earlier = other.samples.first_and_again.copy()
         if other is suspect or all_look_memoized(earlier, now_s):
@@ -169,7 +169,7 @@ def _sample_now(context: GroupContext, state: CaseState) -> float:
     """
     least_s = math.inf
     turns, samples = (LONG_TURNS_NOW, 1) if state.call.is_long else (TURNS_NOW, SAMPLES)
-    for _ in range(turns if state.living else 0):
+    for _ in range(turns if state.unsettled else 0):
         answer = _sample_turn(context, state, "contract", samples)
         least_s = min(least_s, *(answer["samples_s"] if answer is not None else ()))
     return least_s
@@ -185,7 +185,7 @@ def _sample_turn(
 def finish_case(context: GroupContext, state: CaseState) -> None:
     """Settle a measured case as ok, if its threads used only its cores."""
     context.check_cores(state)
-    if state.living:
+    if state.unsettled:
         state.settle("ok")
         context.run.listener.case_state(state.id, f"ok {format_seconds(state.samples.median_s)}")
 

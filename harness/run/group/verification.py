@@ -31,7 +31,7 @@ class Verifier:
 
     def open(self, states: Sequence[CaseState]) -> None:
         """Draw the inputs of these cases, and evaluate their references, unless that was done before."""
-        for inputs in dict.fromkeys(self.context.inputs_of(state) for state in states if state.living):
+        for inputs in dict.fromkeys(self.context.inputs_of(state) for state in states if state.unsettled):
             if inputs not in self.by_inputs:
                 self.by_inputs[inputs] = References(self.context, inputs)
                 self.by_inputs[inputs].open()
@@ -110,7 +110,7 @@ class Verifier:
             if state.setup.method == "cuda_graph":
                 why = "its CUDA graph reuses values of the captured call: that passed, but a replay failed"
             context.settle(state, "incorrect", f"{why} on new input values ({reason})")
-        if answer is None or not state.living:
+        if answer is None or not state.unsettled:
             return None
         first_s, *rest = answer["samples_s"]
         again_s = min(rest, default=None)

@@ -33,7 +33,7 @@ STOLEN = (
 )
 EXHAUSTED = (
     "a CPU quota was exhausted in {:.0f} % of its periods during sampling, "
-    "and processes stopped until the period's end; raise the quota, or use fewer --threads"
+    "which paused the processes; raise the quota, or use fewer --threads"
 )
 THROTTLED = (
     "the processor throttled {} times for heat during sampling; "

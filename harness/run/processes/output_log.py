@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from harness.core.errors import speaks_of_oom
+from harness.core.errors import reports_oom
 from harness.core.remedy import Remedy
 from harness.core.shown_text import clean_line
 from harness.run.processes.executor import Ended
@@ -72,7 +72,7 @@ def exit_cause(code: int | None, output: str, near: str | None, *, killed: bool 
     if killed and code == -signal.SIGKILL:
         what, remedy = "the kernel killed it because the machine was out of memory", Remedy.LESS_MEMORY
         return Ended("oom", f"{what}; {remedy}", died_of=what, remedy=remedy)
-    if near or speaks_of_oom(output):
+    if near or reports_oom(output):
         what = f"it died {near}" if near else f"it died{quote}"
         return Ended("oom", f"{what}; {MORE_MEMORY}", died_of=what)
     if code is None:

@@ -85,7 +85,7 @@ def test_fewer_warps_that_spill_are_a_regression_with_its_line(gate, repositorie
     assert case["verdict"] == "regressed"
     assert (case["file"], case["line"] > 1) == (str(work.folder / "plugin.py"), True)
     for target in ("cuda:a100", "cuda:h100"):
-        spills = f"{target}: less_largest: bytes spilled a thread 0 -> "
+        spills = f"{target}: less_largest: bytes spilled per thread 0 -> "
         assert spills in case["reason"]
         spilled, _, place = case["reason"].partition(spills)[2].partition(", most at ")
         assert int(spilled) > 0

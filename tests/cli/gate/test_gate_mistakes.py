@@ -24,7 +24,7 @@ def work(repositories, plugin_of):
         ("--against gti:HEAD", "write git:REF, impl:NAME or py:INTERPRETER"),
         ("--against git:nosuch", 'has no commit "nosuch"; correct the name, or run git -C '),
         ("--delta 0", "between 0 % and 100 %"),
-        ("--delta abc", "write it like 5%"),
+        ("--delta abc", "write for example 5%"),
         ("--max-pairs 3", "a verdict needs at least 4 pairs"),
         ("--cases points/zzz*", 'no case matches "points/zzz*"; nearest: "points/sums@*"'),
         ("--self-check --explain points/smus@*", 'nearest: "points/sums@*"'),

@@ -89,7 +89,7 @@ def test_a_process_may_end_while_it_compiles_again(tmp_path, side):
     with pytest.raises(ProcessEnded):
         world.pair(2)
     assert world.paired().verdict == INVALID
-    assert world.paired("threshold").living
+    assert world.paired("threshold").unsettled
 
 
 def test_a_case_predicted_to_exceed_the_budget_is_not_called(tmp_path):
@@ -126,5 +126,5 @@ def test_a_process_that_ends_between_cases_is_an_error_of_its_side(tmp_path):
     world.process_acts["base", "release"] = Ended("crashed", "killed by SIGSEGV")
     with pytest.raises(SideError, match=r"a process of the base \(git:1a2\) failed: killed by SIGSEGV"):
         world.pair()
-    assert world.paired().living
+    assert world.paired().unsettled
     assert not world.processes

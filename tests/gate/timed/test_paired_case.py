@@ -26,7 +26,7 @@ def test_verdicts_on_cases_that_cannot_be_timed():
         found = settle_sides(mine, theirs, expected=expected)
         names = f"{mine or 'runs'} of {theirs or 'runs'}{', expected' if expected else ''}"
         said.append(f"{names}: {found.verdict or 'timed'}: {found.reason}")
-        assert found.living is not bool(mine or theirs)
+        assert found.unsettled is not bool(mine or theirs)
     assert_golden("gate_paired_cases.txt", "\n".join(said) + "\n")
 
 

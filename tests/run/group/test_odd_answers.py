@@ -12,7 +12,7 @@ THREE = ("broadcast", "scatter", "threshold")
 ODD: list[tuple[str, Any, str]] = [
     ("prepare", "haha", "Expected `object`, got `str`"),
     ("prepare", {"static": {}}, "argument_bytes is missing without a reason - at `$.static`"),
-    ("prepare", {"cost": {"flops": -1}}, "a cost of -1: work is a number from 0 on - at `$.cost`"),
+    ("prepare", {"cost": {"flops": -1}}, "a cost of -1 is not a number ≥ 0 - at `$.cost`"),
     ("prepare", {"cost": {"flops": math.nan}}, "a figure is nan"),
     ("prepare", {"facts": {"window": "\ud800"}}, "surrogates not allowed"),
     ("prepare", {"input_bytes": 1 << 70}, "more than 63 bits"),

@@ -66,7 +66,7 @@ def bench(tmp_path):
 
 
 STEAL = "the host took {} % of the processor's time during sampling (steal); measure on a quieter"
-QUOTA = "a CPU quota was exhausted in {} % of its periods during sampling, and processes stopped until"
+QUOTA = "a CPU quota was exhausted in {} % of its periods during sampling, which paused the processes;"
 HEAT = "the processor throttled 3 times for heat during sampling; let it cool and measure again (ratios"
 CLOCK = "the processor's clock varied from {} to {} MHz during sampling; fix it with sudo cpupower"
 

@@ -83,7 +83,7 @@ def test_a_held_device_names_process_command_and_age_and_is_free_after_its_death
 def test_a_holder_that_has_not_said_its_name(where, content):
     with device_lock("cpu", "seqsweep run", where):
         where.write_text(content)
-        assert held_by("cpu", where) == "another process, which has not said its name"
+        assert held_by("cpu", where) == "another process (unknown command)"
 
 
 def test_nobody_else_can_hold_it(where):

@@ -23,7 +23,12 @@ FULL, MANY_FILES = (OSError(number, os.strerror(number)) for number in (errno.EN
 @pytest.mark.parametrize(
     ("holder", "name", "error", "says"),
     [
-        (tempfile, "mkdtemp", FULL, r"below .* \(No space left on device\); .* set TMPDIR"),
+        (
+            tempfile,
+            "mkdtemp",
+            FULL,
+            r"cannot create a folder in .* \(No space left on device\); .* set TMPDIR",
+        ),
         (subprocess, "Popen", MANY_FILES, r"\(Too many open files\); .* raise ulimit -n"),
         (Log, "open", FULL, "cannot start a process in"),
     ],

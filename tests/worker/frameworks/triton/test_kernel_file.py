@@ -119,7 +119,7 @@ REFUSED = {
     ("scale", f"{SCALE}, ACT=relu", "1"): '--args: ACT: "relu" is not a number or dtype',
     ("scale", SCALE.replace("bf16", "bf17"), "1"): '--args: x: unknown dtype "bf17"; nearest: "bf16"',
     ("scale", "x=f32[1.5]", "1"): '--args: x: "1.5" is not a whole number',
-    ("scale", "n=64k", "1"): '--args: n: "64k" is not a quantity; write it like 4096 or 128Ki',
+    ("scale", "n=64k", "1"): '--args: n: "64k" is not a quantity; write for example 4096 or 128Ki',
     ("scale", "n=", "1"): '--args: "n=" is not NAME=VALUE; use for example --args',
     ("scale", "n=1, n=2", "1"): "--args: n appears twice; use it only once",
     ("scale", SCALE, "m/BLOCK"): '--grid: "m" is not a number or integer argument',
