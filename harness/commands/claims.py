@@ -1,4 +1,4 @@
-"""`claims`: verdicts on published numbers, and the documents that list them."""
+"""Command `claims`: verdicts on published numbers, and the pages that list them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.catalog.catalog import Catalog
 from harness.catalog.known_frameworks import packages_of, traits_of
 from harness.claims.gather import gather
-from harness.claims.model import AGAINST, Claim, Need, Verdict, claims_of
+from harness.claims.model import AGAINST, Claim, ClaimVerdict, EvidenceRequest, claims_of
 from harness.claims.report import PAGES, alike, claims_data, page, parts, print_claims
 from harness.claims.verdict import figures_of, judge
 from harness.commands.exit_codes import STALE
@@ -23,9 +23,9 @@ FOLDER = Path("docs")
 
 @dataclass(frozen=True)
 class ClaimsOutcome:
-    """The verdicts; `notes` are sentences for the reader, `problems` those that `--check` fails for."""
+    """Verdicts; `notes` are sentences for the reader, and `problems` make `--check` fail."""
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ClaimVerdict, ...]
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -38,22 +38,23 @@ def claims(
     names: Sequence[str] = (),
     *,
     check: bool = False,
-    say: Callable[[str], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> ClaimsOutcome:
-    """The verdicts on all claims, or on those that are named: a family, or one claim as FAMILY/ID.
+    """Check all claims, or the named families and claims (FAMILY/ID).
 
-    With all of them the documents are written beside bench.yaml; with `check` they are compared instead.
-    They are not written where a compiler is missing, or something took too long or crashed, because they
-    would lose figures that they have. `say` is called with a line before a slow step. UsageError for a
-    claims.py that cannot be understood, and for a name that is no family or claim.
+    For all claims the pages are written to the folder of bench.yaml, or compared with `check`. They are not
+    written if a compiler is missing, or a case timed out or crashed, because they would lose figures. `log`
+    gets a line before a slow step. UsageError for an invalid claims.py, or an unknown family or claim.
     """
     catalog = project.catalog
     selected = _select_claims(names, catalog)
-    required = _needs(selected, catalog)
-    evidence = gather(required, project, progress_of, say)
+    required = _requests(selected, catalog)
+    evidence = gather(required, project, progress_of, log)
     verdicts = tuple(judge(claim, catalog, evidence) for claim in selected)
     folder = project.config.home / FOLDER
-    versions = _versions({catalog.implementation(need.case.implementation).framework for need in required})
+    versions = _versions(
+        {catalog.implementation(request.case.implementation).framework for request in required}
+    )
     texts = {folder / name: page(verdicts, versions, context=context) for name, context in PAGES.items()}
     problems = [
         f"{verdict.claim.name} is {verdict.judged}, expected {verdict.claim.expect} ({verdict.claim.where})"
@@ -62,7 +63,7 @@ def claims(
     ]
     lacking = {verdict.incomplete: None for verdict in verdicts if verdict.incomplete}
     if check:
-        notes = [f"not compared, for figures are missing: {why}" for why in lacking]
+        notes = [f"not compared, because figures are missing: {why}" for why in lacking]
         skipped = {verdict.claim.name for verdict in verdicts if verdict.incomplete}
         for path, text in texts.items():
             problems += _differences(path, text, skipped, whole=not names)
@@ -72,9 +73,9 @@ def claims(
 
 
 def claims_part(families: Collection[str], catalog: Catalog) -> Part | None:
-    """Published claims of families that do not hold, by their expected verdicts, which `--check` tests.
+    """Part on published claims that do not hold, by their expected verdicts, which `--check` tests.
 
-    None where the families have no claims.
+    None if the families have no claims.
     """
     present = sorted({*families} & {*catalog.families})
     known = [claim for name in present for claim in claims_of(catalog.family(name))]
@@ -83,14 +84,14 @@ def claims_part(families: Collection[str], catalog: Catalog) -> Part | None:
     against = [claim for claim in known if claim.expect in AGAINST and not claim.context]
     against.sort(key=lambda claim: not claim.headline)
     rows = tuple((Cell(c.name), Cell(c.headline or c.says), Cell(c.expect)) for c in against)
-    table = FindingsTable(("claim", "what was published, or found", "verdict"), rows)
-    return Part(sentences=() if rows else ("None that is known of.",), table=table if rows else None)
+    table = FindingsTable(("claim", "published statement, or finding", "verdict"), rows)
+    return Part(sentences=() if rows else ("None is known.",), table=table if rows else None)
 
 
-def _needs(claims: Sequence[Claim], catalog: Catalog) -> list[Need]:
-    """What the claims' figures ask for: each function runs once without any evidence."""
-    asked = (figures_of(claim, catalog, {})[1] for claim in claims)
-    return list(dict.fromkeys(need for needs in asked for need in needs))
+def _requests(claims: Sequence[Claim], catalog: Catalog) -> list[EvidenceRequest]:
+    """Evidence requests of the claims; each function runs once without evidence."""
+    requests = (figures_of(claim, catalog, {})[1] for claim in claims)
+    return list(dict.fromkeys(request for each in requests for request in each))
 
 
 def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) -> int:
@@ -106,7 +107,7 @@ def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) ->
 
 
 def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
-    """The claims that `names` selects, in the order of the files; all of them without a name."""
+    """The claims that `names` selects, in file order; all claims without a name."""
     families = dict.fromkeys(name.partition("/")[0] for name in names) or catalog.families
     known = [claim for name in families for claim in claims_of(catalog.family(name))]
     for name in names:
@@ -116,38 +117,38 @@ def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
 
 
 def _versions(frameworks: Collection[str]) -> dict[str, str]:
-    """Versions of those that compile or trace, where installed; `2.9.0+cpu` is 2.9.0."""
+    """Versions of installed packages that compile or trace; `2.9.0+cpu` is 2.9.0."""
     planning = {name for name in frameworks if traits_of(name).host_compiler}
     versions = {package.name: version_of(package.name) for package in packages_of(planning)}
     return {name: text.partition("+")[0] for name, text in versions.items() if text}
 
 
 def _write(texts: Mapping[Path, str], lacking: Collection[str]) -> list[str]:
-    """Write the documents, unless evidence is missing; sentences on what was done."""
+    """Write the pages, unless evidence is missing. Returns sentences on the result."""
     if lacking:
         names = " and ".join(str(path) for path in texts)
-        return [f"{names} were left as they are, for they would hold less: {'; '.join(lacking)}"]
+        return [f"{names} were not changed, because figures are missing: {'; '.join(lacking)}"]
     for path, text in texts.items():
         write_files(path.parent, {path.name: text.encode()})
     return [f"wrote {path}" for path in texts]
 
 
 def _differences(path: Path, text: str, skipped: Collection[str], *, whole: bool) -> list[str]:
-    """How a document differs from the text that would be written.
+    """Sentences on how a page differs from the text that would be written.
 
-    The claims to skip are those whose evidence is incomplete on this machine. With `whole` the text between
-    claims counts, too, and so do claims that are no longer there.
+    `skipped` are claims with incomplete evidence on this machine. With `whole`, removed claims and the text
+    between claims also count.
     """
     if not path.is_file():
-        return [f"{path} does not exist: seqsweep claims writes it"]
+        return [f"{path} does not exist; write it with: seqsweep claims"]
     written = path.read_bytes().decode(errors="replace")
     known, new, whole = parts(written), parts(text), whole and not skipped
     compared = dict.fromkeys([*new, *known]) if whole else (name for name in new if "/" in name)
     stale = [
-        name or "its head"
+        name or "introduction"
         for name in compared
         if name not in skipped and not alike(known.get(name, ""), new.get(name, ""))
     ]
     if whole and not stale and not alike(written, text):
-        stale = ["its layout"]
-    return [f"{path} is stale: {', '.join(stale)}; seqsweep claims writes it anew"] if stale else []
+        stale = ["layout"]
+    return [f"{path} is stale ({', '.join(stale)}); update it with: seqsweep claims"] if stale else []

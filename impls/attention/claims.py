@@ -43,7 +43,7 @@ def script(commit, path, more=""):
     return Source(title, f"{BLOB}/{commit}/{path}", "MSLK #296", commit[:7])
 
 
-MSLK = Source("MSLK #296, description", PULL, of="MSLK #296", kept="004")
+MSLK = Source("MSLK #296, description", PULL, of="MSLK #296", stored="004")
 PAGE_0ECD17A = findings("0ecd17a4ee29e3c78ce790af7a102a163b12390b", "03-25, GB200")
 PAGE_9F047FF = findings("9f047ffdbdcee07c65cf480bdd7839715167c65e", "03-25, B200")
 PAGE_8E713AF = findings("8e713af14c4d5066205af22dc1be9692bc5bb1cf", "03-25, B200 with CUDA graphs")

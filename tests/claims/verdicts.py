@@ -1,9 +1,9 @@
-"""Verdicts made by hand, of every word."""
+"""Hand-made verdicts, one of every outcome."""
 
 from typing import Any
 
 from harness.claims.documents import Citation, Source, Table
-from harness.claims.model import Claim, Figure, Reading, Verdict, Word
+from harness.claims.model import Claim, ClaimVerdict, Figure, FigureResult, Outcome
 from harness.claims.quantity import Missing, Quantity
 
 PULL = Source("Pull #1, description", "https://example.org/1", "Pull #1", "1a2b3c4", "000")
@@ -11,7 +11,9 @@ PAPER = Source("A paper")
 TARGET = "tpu:v5p"
 
 
-def claim(name: str, expect: str = Word.REPRODUCED, source: Any = PULL["46"], because: str = "", **more: Any):
+def claim(
+    name: str, expect: str = Outcome.REPRODUCED, source: Any = PULL["46"], because: str = "", **more: Any
+):
     def function(_: Any) -> None: ...
 
     function.__name__, function.__doc__ = name, f"What {name} says\n\n{because}"
@@ -32,56 +34,60 @@ ROWS = Table(
     id="b200",
 )
 TEMP = Figure("temp", "B", published="2Gi", found=2**31 + 2**20, within=(0.05, "rounded"))
-MEMORY = Verdict(
+MEMORY = ClaimVerdict(
     claim("memory", rows=1024, seq=131072, target=TARGET),
-    Word.REPRODUCED,
+    Outcome.REPRODUCED,
     "Temp: 2 GiB is published, and found.",
     (
-        Reading(
+        FigureResult(
             TEMP, agrees=True, rows=1, by=("compiled for tpu:v5p",), targets=(TARGET,),
         ),
-        Reading(
+        FigureResult(
             Figure("ratio", "×", (50, 800), arithmetic(64.0, "17179869184 / 268435456")), agrees=True, rows=1,
         ),
     ),
 )  # fmt: skip
-RATE = Verdict(
-    claim("rate", Word.IMPLAUSIBLE, table=ROWS, headline="The hardware cannot be that fast."),
-    Word.IMPLAUSIBLE,
+RATE = ClaimVerdict(
+    claim("rate", Outcome.IMPLAUSIBLE, table=ROWS, headline="The hardware cannot be that fast."),
+    Outcome.IMPLAUSIBLE,
     "It is above the peak.",
     (
-        Reading(
+        FigureResult(
             Figure("rate", "TFLOP/s", follows=arithmetic(4990.0, "65536 / 3.7"), at_most=2250, row=2**16),
-            agrees=False, against=Word.IMPLAUSIBLE, rows=2, by=("the device's file",),
+            agrees=False, against=Outcome.IMPLAUSIBLE, rows=2, by=("the device's file",),
         ),
     ),
 )  # fmt: skip
-TIME = Verdict(
-    claim("time", Word.NOT_CHECKABLE, because="It takes a TPU."),
-    Word.NOT_CHECKABLE,
+TIME = ClaimVerdict(
+    claim("time", Outcome.NOT_CHECKABLE, because="It takes a TPU."),
+    Outcome.NOT_CHECKABLE,
     "It takes a TPU.",
     (
-        Reading(Figure("time", "ms", 153), rows=1),
-        Reading(
+        FigureResult(Figure("time", "ms", 153), rows=1),
+        FigureResult(
             Figure("seen", "×", found=arithmetic(2.4321, "4.8642 / 2")), rows=1, by=("compiled for tpu:v5p",),
             targets=(TARGET,),
         ),
     ),
 )  # fmt: skip
-SURPRISE = Verdict(claim("surprise"), Word.CONTRADICTED, "Size: 1 is published, 2 is found here.")
+SURPRISE = ClaimVerdict(claim("surprise"), Outcome.CONTRADICTED, "Size: 1 is published, 2 is found here.")
 LIBTPU = "libtpu is not installed"
-LACKING = Verdict(
+LACKING = ClaimVerdict(
     claim("lacking"),
-    Word.NOT_CHECKABLE,
+    Outcome.NOT_CHECKABLE,
     f"{LIBTPU}.",
-    (Reading(Figure("temp", published=1, found=Quantity(None, missing=Missing(LIBTPU))), missing=LIBTPU),),
+    (
+        FigureResult(
+            Figure("temp", published=1, found=Quantity(None, missing=Missing(LIBTPU))), missing=LIBTPU
+        ),
+    ),
     incomplete=LIBTPU,
 )
-SUM = Verdict(claim("sum", Word.INCONSISTENT, table=ROWS), Word.INCONSISTENT, "One is counted twice.")
-FOREIGN = Verdict(claim("foreign", Word.ELSEWHERE, needs="the time, on a TPU"), Word.ELSEWHERE, "It agrees.")
-BESIDE = Verdict(
-    claim("beside", Word.CONTRADICTED, PAPER),
-    Word.CONTRADICTED,
-    "It is more.",
+SUM = ClaimVerdict(
+    claim("sum", Outcome.INCONSISTENT, table=ROWS), Outcome.INCONSISTENT, "One is counted twice."
 )
+FOREIGN = ClaimVerdict(
+    claim("foreign", Outcome.ELSEWHERE, needs="the time, on a TPU"), Outcome.ELSEWHERE, "It agrees."
+)
+BESIDE = ClaimVerdict(claim("beside", Outcome.CONTRADICTED, PAPER), Outcome.CONTRADICTED, "It is more.")
 ALL = (MEMORY, RATE, TIME, SURPRISE, LACKING, SUM, FOREIGN, BESIDE)
