@@ -1,9 +1,9 @@
 """Claims: checks published numbers against what this project counts, compiles and runs.
 
 `model` reads a family's `claims.py`. Its functions run twice: first without evidence, to collect their
-requests (`answers`), then with the gathered evidence (`gather`). Their figures decide the verdict (`verdict`,
-`wording`), which `report` prints and writes to pages. Nothing here measures time. Only the command `claims`
-and the claims.py files import this package. This is a claim, where `e` is its evidence:
+requests (`evidence_context`), then with the gathered evidence (`gather`). Their figures decide the verdict
+(`verdict`, `wording`), which `report` prints and writes to pages. Nothing here measures time. Only the
+command `claims` and the claims.py files import this package. This is a claim, where `e` is its evidence:
 
     @Claim("reproduced", PULL_7["30"], on="any", seq=128 * Ki)
     def temporaries(e):

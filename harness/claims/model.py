@@ -23,7 +23,7 @@ from harness.core.workload import Value as FieldValue
 from harness.run.compile.request import CompileResult
 
 
-class Outcome(StrEnum):
+class Word(StrEnum):
     """Names of verdicts. CONTEXT is for claims that are not counted."""
 
     CONTRADICTED = "contradicted"
@@ -37,8 +37,8 @@ class Outcome(StrEnum):
     CONTEXT = "context"
 
 
-VERDICTS = tuple(word for word in Outcome if word != Outcome.CONTEXT)
-AGAINST = (Outcome.CONTRADICTED, Outcome.IMPLAUSIBLE, Outcome.INCONSISTENT)  # strongest first
+VERDICTS = tuple(word for word in Word if word != Word.CONTEXT)
+AGAINST = (Word.CONTRADICTED, Word.IMPLAUSIBLE, Word.INCONSISTENT)  # strongest first
 
 ANY = "any"  # hardware of a claim that does not depend on hardware
 
@@ -171,7 +171,7 @@ class Claim:
 
     @property
     def not_checkable(self) -> bool:
-        return self.expect == Outcome.NOT_CHECKABLE
+        return self.expect == Word.NOT_CHECKABLE
 
     @property
     def context(self) -> bool:
@@ -210,14 +210,14 @@ class ClaimVerdict:
     """
 
     claim: Claim
-    judged: Outcome
+    judged: Word
     sentence: str
     results: tuple[FigureResult, ...] = ()
     incomplete: str = ""
 
     @property
-    def word(self) -> Outcome:
-        return Outcome.CONTEXT if self.claim.context else self.judged
+    def word(self) -> Word:
+        return Word.CONTEXT if self.claim.context else self.judged
 
     @property
     def unexpected(self) -> bool:

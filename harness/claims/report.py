@@ -15,7 +15,7 @@ from rich.text import Text
 
 from harness.catalog.accelerators import HOST, target
 from harness.claims import wording
-from harness.claims.model import AGAINST, VERDICTS, Claim, ClaimVerdict, FigureResult, Outcome
+from harness.claims.model import AGAINST, VERDICTS, Claim, ClaimVerdict, FigureResult, Word
 from harness.claims.quantity import VARIES
 from harness.claims.wording import column_texts, tolerance_text
 from harness.core.grouped import collected, grouped
@@ -139,7 +139,7 @@ def page(verdicts: Sequence[ClaimVerdict], versions: Mapping[str, str], *, conte
     `versions` are those of compilers and torch for which the figures are exact, by name.
     """
     shown = [verdict for verdict in verdicts if verdict.claim.context == context]
-    doubted = [verdict for verdict in shown if verdict.word in (*AGAINST, Outcome.VACUOUS)]
+    doubted = [verdict for verdict in shown if verdict.word in (*AGAINST, Word.VACUOUS)]
     headlined = [verdict for verdict in doubted if verdict.claim.headline][:HEADLINES]
     named = {verdict.claim.name for verdict in headlined}
     others = [verdict for verdict in shown if verdict.claim.name not in named]
@@ -168,7 +168,7 @@ def page(verdicts: Sequence[ClaimVerdict], versions: Mapping[str, str], *, conte
 
 def _open_question(verdict: ClaimVerdict) -> str:
     """Open question of a claim; empty if it is settled."""
-    is_open = verdict.word == Outcome.NOT_CHECKABLE
+    is_open = verdict.word == Word.NOT_CHECKABLE
     claim = verdict.claim
     open_question = claim.because if claim.not_checkable else verdict.sentence
     return claim.needs or (open_question if is_open else "")
@@ -199,7 +199,7 @@ def _cells(result: FigureResult) -> tuple[str, ...]:
     if result.missing:
         columns[2] = f"none: {result.missing}"
     if result.agrees is False:
-        blamed = 1 if result.against == Outcome.INCONSISTENT and columns[1] else 2
+        blamed = 1 if result.against == Word.INCONSISTENT and columns[1] else 2
         columns[blamed] += " ✗"
     by = wording.method_text(result) if result.by or figure.decides else ABSENT
     return name, *columns, wording.tolerance_text(result), by

@@ -14,7 +14,7 @@ from harness.claims.model import (
     EvidenceRequest,
     Figure,
     FigureResult,
-    Outcome,
+    Word,
     located,
 )
 from harness.claims.quantity import TABLE, Quantity
@@ -49,7 +49,7 @@ def figures_of(
     if not claim.not_checkable and all(figure.premise or not figure.decides for figure in figures):
         raise UsageError(
             f"{claim.where}: {claim.id} has no deciding figure (a premise does not count); add one "
-            f'with two of published, follows and found, or a bound, or expect "{Outcome.NOT_CHECKABLE}"'
+            f'with two of published, follows and found, or a bound, or expect "{Word.NOT_CHECKABLE}"'
         )
     return figures, tuple(answers.requests)
 
@@ -81,7 +81,7 @@ def _problem(figure: Figure, claim: Claim) -> str:
         texts = " and ".join(documents)
         return f"compares numbers of {texts}; put those of the other document in found"
     if literal:
-        return f"has a literal number in found, which is no evidence for {claim.hardware}; compute it"
+        return f"has a literal number in found, which is not evidence for {claim.hardware}; compute it"
     return ""
 
 
@@ -96,7 +96,7 @@ def judge(claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> ClaimVerdi
     return ClaimVerdict(claim, word, sentence(claim, word, results), results, incomplete)
 
 
-def _word(claim: Claim, results: Sequence[FigureResult]) -> Outcome:
+def _word(claim: Claim, results: Sequence[FigureResult]) -> Word:
     """Name of the verdict. Disagreement counts before a missing figure, and that before agreement."""
     decided = [result for result in results if result.figure.decides]
     wrong = [result for result in decided if result.agrees is False]
@@ -105,15 +105,15 @@ def _word(claim: Claim, results: Sequence[FigureResult]) -> Outcome:
         return _word_against(claim, wrong, holds=holds)
     compared = [result for result in decided if result.figure.compared]
     if claim.not_checkable or not compared or any(result.agrees is None for result in decided):
-        return Outcome.NOT_CHECKABLE
+        return Word.NOT_CHECKABLE
     if claim.needs or not any(result.targets for result in decided):
-        return Outcome.ADDS_UP
+        return Word.ADDS_UP
     targets = {target for result in decided for target in result.targets}
     published_hardware = claim.hardware == ANY or targets == set(claim.targets)
-    return Outcome.REPRODUCED if published_hardware else Outcome.ELSEWHERE
+    return Word.REPRODUCED if published_hardware else Word.ELSEWHERE
 
 
-def _word_against(claim: Claim, wrong: Sequence[FigureResult], *, holds: bool) -> Outcome:
+def _word_against(claim: Claim, wrong: Sequence[FigureResult], *, holds: bool) -> Word:
     """The strongest verdict that the disagreeing figures allow.
 
     A figure compiled for one device does not contradict a number published for another. So a disagreement
@@ -122,12 +122,12 @@ def _word_against(claim: Claim, wrong: Sequence[FigureResult], *, holds: bool) -
     """
     for word in AGAINST:
         disagreeing = [result for result in wrong if result.against == word and not result.figure.premise]
-        if disagreeing and (word == Outcome.INCONSISTENT or _covers(claim, disagreeing)):
+        if disagreeing and (word == Word.INCONSISTENT or _covers(claim, disagreeing)):
             return word
     premises = [result for result in wrong if result.figure.premise]
     if holds and len(premises) == len(wrong) and _covers(claim, premises):
-        return Outcome.VACUOUS
-    return Outcome.NOT_CHECKABLE
+        return Word.VACUOUS
+    return Word.NOT_CHECKABLE
 
 
 def _covers(claim: Claim, results: Sequence[FigureResult]) -> bool:
@@ -159,15 +159,15 @@ def _read(rows: Sequence[Figure]) -> FigureResult:
     return FigureResult(figure, agrees, against, known, missing, by, targets)
 
 
-def _verdict_of_disagreement(figure: Figure, by: Sequence[str]) -> Outcome:
+def _verdict_of_disagreement(figure: Figure, by: Sequence[str]) -> Word:
     """ClaimVerdict for a figure's disagreement: with the document's own numbers, or with ours."""
     if figure.bounded:
         if {*by} - {TABLE[0]}:  # a device, a count of work, or a compiled figure
-            return Outcome.IMPLAUSIBLE
-        return Outcome.CONTRADICTED if figure.found is not None else Outcome.INCONSISTENT
+            return Word.IMPLAUSIBLE
+        return Word.CONTRADICTED if figure.found is not None else Word.INCONSISTENT
     own, limit = figure.follows, figure.within[0] + ROUNDING
     differs = figure.published and own is not None and _distance(figure.published, own) > limit
-    return Outcome.INCONSISTENT if differs else Outcome.CONTRADICTED
+    return Word.INCONSISTENT if differs else Word.CONTRADICTED
 
 
 def _judge_figure(figure: Figure) -> tuple[float, bool | None]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from harness.claims.model import AGAINST, Citation, Claim, ClaimVerdict, FigureResult, Outcome
+from harness.claims.model import AGAINST, Citation, Claim, ClaimVerdict, FigureResult, Word
 from harness.claims.quantity import ATOM, VARIES, Quantity, Value, grouped_digits, short_exponent, short_hash
 from harness.core.units import format_bytes
 
@@ -105,7 +105,7 @@ def source_text(sources: Sequence[Citation]) -> str:
 def sentence(claim: Claim, word: str, results: Sequence[FigureResult]) -> str:
     """Sentence of a verdict: subject, both numbers, source; then `because` if it is expected."""
     parts = [_evidence(claim, word, results)]
-    if word == Outcome.NOT_CHECKABLE:
+    if word == Word.NOT_CHECKABLE:
         missing = next((result.missing for result in results if result.missing), "")
         parts.append(claim.because if claim.not_checkable else missing or claim.because)
     elif word == claim.expect:
@@ -125,9 +125,9 @@ def _choose(word: str, results: Sequence[FigureResult]) -> list[FigureResult]:
     if word in AGAINST:
         return [result for result in deciding if result.agrees is False and result.against == word]
     against = [result for result in deciding if result.agrees is False]
-    if word == Outcome.VACUOUS:
+    if word == Word.VACUOUS:
         return against
-    if word == Outcome.NOT_CHECKABLE:
+    if word == Word.NOT_CHECKABLE:
         return against or [
             result
             for result in results
@@ -145,7 +145,7 @@ def _evidence(claim: Claim, word: str, results: Sequence[FigureResult]) -> str:
     text = f"{_statement(first)} ({by}{source_text(claim.sources)})"
     if first.figure.premise:
         text = f"The claim depends on a premise. {text}"
-    if word not in (*AGAINST, Outcome.VACUOUS, Outcome.NOT_CHECKABLE) and (rest or first.rows > 1):
+    if word not in (*AGAINST, Word.VACUOUS, Word.NOT_CHECKABLE) and (rest or first.rows > 1):
         text += _how_many(first, rest)
     return text
 

@@ -14,7 +14,7 @@ from harness.commands.exit_codes import STALE
 from harness.commands.output import console, print_json, progress_of
 from harness.core.errors import UsageError, nearest
 from harness.core.version import version_of
-from harness.findings.document import Cell, FindingsTable, Part
+from harness.findings.document import FindingsTable, Part, TableCell
 from harness.store.atomic import write_files
 from harness.sweep.project import Project
 
@@ -83,7 +83,7 @@ def claims_part(families: Collection[str], catalog: Catalog) -> Part | None:
         return None
     against = [claim for claim in known if claim.expect in AGAINST and not claim.context]
     against.sort(key=lambda claim: not claim.headline)
-    rows = tuple((Cell(c.name), Cell(c.headline or c.says), Cell(c.expect)) for c in against)
+    rows = tuple((TableCell(c.name), TableCell(c.headline or c.says), TableCell(c.expect)) for c in against)
     table = FindingsTable(("claim", "published statement, or finding", "verdict"), rows)
     return Part(sentences=() if rows else ("None is known.",), table=table if rows else None)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.model import AGAINST, ANY, ClaimVerdict, EvidenceRequest, Outcome
+from harness.claims.model import AGAINST, ANY, ClaimVerdict, EvidenceRequest, Word
 from harness.claims.report import HEADLINES, PAGES, page, parts
 from harness.claims.verdict import figures_of, judge
 from impls.attention.family import FAMILY as ATTENTION
@@ -73,20 +73,18 @@ def test_claims_without_stated_hardware_have_no_targets(claims):
 def test_a_timing_is_never_contradicted(seeds, figures):
     """Nothing was timed: contradictions are counted, compiled or run."""
     for claim in seeds.values():
-        if claim.expect == Outcome.CONTRADICTED:
+        if claim.expect == Word.CONTRADICTED:
             compared = [figure for figure in figures[claim.name] if figure.compared]
             assert not {figure.unit for figure in compared} & {"ms", "s", "us", "TFLOP/s"}, claim.name
 
 
 def test_claims_that_need_hardware_are_not_reproduced(seeds):
-    assert [
-        c.name for c in seeds.values() if c.needs and c.expect in {Outcome.REPRODUCED, Outcome.ELSEWHERE}
-    ] == []
+    assert [c.name for c in seeds.values() if c.needs and c.expect in {Word.REPRODUCED, Word.ELSEWHERE}] == []
 
 
 def test_an_unnamed_tpu_or_gpu_is_another_target(seeds):
     for claim in seeds.values():
-        if claim.expect == Outcome.REPRODUCED and claim.hardware != ANY:
+        if claim.expect == Word.REPRODUCED and claim.hardware != ANY:
             assert claim.targets == ("host",), claim.name
             assert "CPU" in claim.hardware, claim.name
 

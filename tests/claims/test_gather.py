@@ -4,7 +4,7 @@ import pytest
 
 from harness.catalog import discovery
 from harness.claims.gather import gather
-from harness.claims.model import EvidenceRequest, Outcome
+from harness.claims.model import EvidenceRequest, Word
 from harness.claims.verdict import figures_of, judge
 from harness.commands.output import progress_of
 from harness.core.errors import UsageError
@@ -51,7 +51,7 @@ def test_contracts_and_checks_store_no_run(gather_here, tmp_path, read):
     assert lines == ["running 1 contracts on this machine"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench.yaml", "claims.py"]
     assert [one.bytes > 0 for request, one in told.items() if request.kind == EvidenceRequest.COST] == [True]
-    assert judge(claim, everything, told).word == Outcome.REPRODUCED
+    assert judge(claim, everything, told).word == Word.REPRODUCED
 
 
 def test_compiled_results_have_their_facts(gather_here, monkeypatch, read):

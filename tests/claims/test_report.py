@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from harness.claims.documents import Source
-from harness.claims.model import ClaimVerdict, Figure, FigureResult, Outcome
+from harness.claims.model import ClaimVerdict, Figure, FigureResult, Word
 from harness.claims.report import HEADLINES, PAGES, alike, claims_data, page, parts, print_claims, totals
 from harness.claims.wording import value_text
 from tests.claims.verdicts import ALL, BESIDE, FOREIGN, MEMORY, RATE, SUM, SURPRISE, claim
@@ -60,24 +60,19 @@ SOURCES = (
 # shown, a headline of what holds, and texts that could break a table
 ODD = [
     FOREIGN,
-    replace(FOREIGN, claim=claim("twin", Outcome.ELSEWHERE, needs="the time, on a TPU")),
+    replace(FOREIGN, claim=claim("twin", Word.ELSEWHERE, needs="the time, on a TPU")),
     replace(MEMORY, results=(replace(MEMORY.results[0], targets=("cuda:h200", "host", "tpu:v6e")),)),
     *(
-        ClaimVerdict(claim(f"s{n}", source=source), Outcome.CONTRADICTED, "x")
+        ClaimVerdict(claim(f"s{n}", source=source), Word.CONTRADICTED, "x")
         for n, source in enumerate(SOURCES)
     ),
     *(
-        ClaimVerdict(
-            claim(f"c{place}", Outcome.IMPLAUSIBLE, headline=f"Worst {place}."), Outcome.IMPLAUSIBLE, "x"
-        )
+        ClaimVerdict(claim(f"c{place}", Word.IMPLAUSIBLE, headline=f"Worst {place}."), Word.IMPLAUSIBLE, "x")
         for place in range(HEADLINES + 2)
     ),
     replace(MEMORY, claim=claim("fine", headline="All is well.")),
     ClaimVerdict(
-        claim("bar"),
-        Outcome.CONTRADICTED,
-        "x",
-        (FigureResult(Figure("a|b", published=1), missing="one\ntwo"),),
+        claim("bar"), Word.CONTRADICTED, "x", (FigureResult(Figure("a|b", published=1), missing="one\ntwo"),)
     ),
 ]
 

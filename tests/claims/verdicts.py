@@ -3,7 +3,7 @@
 from typing import Any
 
 from harness.claims.documents import Citation, Source, Table
-from harness.claims.model import Claim, ClaimVerdict, Figure, FigureResult, Outcome
+from harness.claims.model import Claim, ClaimVerdict, Figure, FigureResult, Word
 from harness.claims.quantity import Missing, Quantity
 
 PULL = Source("Pull #1, description", "https://example.org/1", "Pull #1", "1a2b3c4", "000")
@@ -11,9 +11,7 @@ PAPER = Source("A paper")
 TARGET = "tpu:v5p"
 
 
-def claim(
-    name: str, expect: str = Outcome.REPRODUCED, source: Any = PULL["46"], because: str = "", **more: Any
-):
+def claim(name: str, expect: str = Word.REPRODUCED, source: Any = PULL["46"], because: str = "", **more: Any):
     def function(_: Any) -> None: ...
 
     function.__name__, function.__doc__ = name, f"What {name} says\n\n{because}"
@@ -36,7 +34,7 @@ ROWS = Table(
 TEMP = Figure("temp", "B", published="2Gi", found=2**31 + 2**20, within=(0.05, "rounded"))
 MEMORY = ClaimVerdict(
     claim("memory", rows=1024, seq=131072, target=TARGET),
-    Outcome.REPRODUCED,
+    Word.REPRODUCED,
     "Temp: 2 GiB is published, and found.",
     (
         FigureResult(
@@ -48,19 +46,19 @@ MEMORY = ClaimVerdict(
     ),
 )  # fmt: skip
 RATE = ClaimVerdict(
-    claim("rate", Outcome.IMPLAUSIBLE, table=ROWS, headline="The hardware cannot be that fast."),
-    Outcome.IMPLAUSIBLE,
+    claim("rate", Word.IMPLAUSIBLE, table=ROWS, headline="The hardware cannot be that fast."),
+    Word.IMPLAUSIBLE,
     "It is above the peak.",
     (
         FigureResult(
             Figure("rate", "TFLOP/s", follows=arithmetic(4990.0, "65536 / 3.7"), at_most=2250, row=2**16),
-            agrees=False, against=Outcome.IMPLAUSIBLE, rows=2, by=("the device's file",),
+            agrees=False, against=Word.IMPLAUSIBLE, rows=2, by=("the device's file",),
         ),
     ),
 )  # fmt: skip
 TIME = ClaimVerdict(
-    claim("time", Outcome.NOT_CHECKABLE, because="It takes a TPU."),
-    Outcome.NOT_CHECKABLE,
+    claim("time", Word.NOT_CHECKABLE, because="It takes a TPU."),
+    Word.NOT_CHECKABLE,
     "It takes a TPU.",
     (
         FigureResult(Figure("time", "ms", 153), rows=1),
@@ -70,11 +68,11 @@ TIME = ClaimVerdict(
         ),
     ),
 )  # fmt: skip
-SURPRISE = ClaimVerdict(claim("surprise"), Outcome.CONTRADICTED, "Size: 1 is published, 2 is found here.")
+SURPRISE = ClaimVerdict(claim("surprise"), Word.CONTRADICTED, "Size: 1 is published, 2 is found here.")
 LIBTPU = "libtpu is not installed"
 LACKING = ClaimVerdict(
     claim("lacking"),
-    Outcome.NOT_CHECKABLE,
+    Word.NOT_CHECKABLE,
     f"{LIBTPU}.",
     (
         FigureResult(
@@ -83,11 +81,9 @@ LACKING = ClaimVerdict(
     ),
     incomplete=LIBTPU,
 )
-SUM = ClaimVerdict(
-    claim("sum", Outcome.INCONSISTENT, table=ROWS), Outcome.INCONSISTENT, "One is counted twice."
-)
+SUM = ClaimVerdict(claim("sum", Word.INCONSISTENT, table=ROWS), Word.INCONSISTENT, "One is counted twice.")
 FOREIGN = ClaimVerdict(
-    claim("foreign", Outcome.ELSEWHERE, needs="the time, on a TPU"), Outcome.ELSEWHERE, "It agrees."
+    claim("foreign", Word.ELSEWHERE, needs="the time, on a TPU"), Word.ELSEWHERE, "It agrees."
 )
-BESIDE = ClaimVerdict(claim("beside", Outcome.CONTRADICTED, PAPER), Outcome.CONTRADICTED, "It is more.")
+BESIDE = ClaimVerdict(claim("beside", Word.CONTRADICTED, PAPER), Word.CONTRADICTED, "It is more.")
 ALL = (MEMORY, RATE, TIME, SURPRISE, LACKING, SUM, FOREIGN, BESIDE)
