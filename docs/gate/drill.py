@@ -1,7 +1,7 @@
 """Plugin for testing a gate: four kernels of a few milliseconds with a known amount of additional work.
 
-EXTRA is the fraction of rows that each kernel computes in addition to those it returns. It is 0 in the base; the
-drill edits it in the working tree. The inputs have the additional rows, so that nothing else changes.
+EXTRA is the fraction of rows that each kernel computes in addition to those it returns. It is 0 in the base,
+and the drill edits it in the working tree. The inputs have the additional rows, so nothing else changes.
 """
 
 from dataclasses import dataclass

@@ -209,11 +209,7 @@ class EvidenceContext:
         return _known(DEVICE_FILE, look_up)
 
     def _of_compiled(
-        self,
-        case: Case,
-        target: str,
-        read: Callable[[EvidenceRequest, Any], Value],
-        origin: Origin | None = None,
+        self, case: Case, target: str, read: Callable[..., Value], origin: Origin | None = None
     ) -> Quantity:
         accelerators.target(target)
         request = EvidenceRequest(EvidenceRequest.COMPILE, case, target)

@@ -52,9 +52,7 @@ def claims(
     evidence = gather(required, project, progress_of, log)
     verdicts = tuple(judge(claim, catalog, evidence) for claim in selected)
     folder = project.config.home / FOLDER
-    versions = _versions(
-        {catalog.implementation(request.case.implementation).framework for request in required}
-    )
+    versions = _versions({catalog.implementation(each.case.implementation).framework for each in required})
     texts = {folder / name: page(verdicts, versions, context=context) for name, context in PAGES.items()}
     problems = [
         f"{verdict.claim.name} is {verdict.judged}, expected {verdict.claim.expect} ({verdict.claim.where})"

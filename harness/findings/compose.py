@@ -14,7 +14,7 @@ from harness.core.shown_text import clean_line, escape_markdown, file_name
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import Document, FindingsTable, Part, Picture, Section, TableCell
 from harness.findings.findings_run import FindingsRun, errors_part, method_part, replay_part
-from harness.findings.panel_verdict import PanelVerdict, figures_part, time_slots
+from harness.findings.panel_verdict import PanelVerdict, figures_part, time_cells
 from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report.format import short_label
@@ -52,7 +52,7 @@ def _stage_row(run: FindingsRun, case: ProfiledCase, entry: StageTime) -> tuple[
     share = entry.share.value
     whole = TableCell(empty="no share") if share is None else TableCell(f"{100 * share:.1f} %")
     record = TableCell(run.name_records([case.record]))
-    return TableCell(entry.stage or NO_STAGE), *time_slots(entry.time), whole, record
+    return TableCell(entry.stage or NO_STAGE), *time_cells(entry.time), whole, record
 
 
 def plans_part(judged: PanelVerdict) -> Part | None:

@@ -160,19 +160,17 @@ def _row(run: FindingsRun, row: CaseResult) -> tuple[TableCell, ...]:
 
 def _times(row: CaseResult) -> tuple[TableCell, TableCell]:
     if row.time.value is not None:
-        return time_slots(row.time)
+        return time_cells(row.time)
     failed = row.failed
     kind = failed.status if failed else "not timed"
     return TableCell(empty=kind, reason=(failed and failed.reason) or ""), TableCell(empty=kind)
 
 
-def time_slots(time: Estimate) -> tuple[TableCell, TableCell]:
+def time_cells(time: Estimate) -> tuple[TableCell, TableCell]:
     """Cells of a time and its interval."""
     text, interval = fmt.seconds(time.value, time.low, time.high) if time.value else ("0 s", "")
-    known = time.low is not None
-    return TableCell(text), TableCell(interval) if known else TableCell(
-        empty="no interval", reason=time.reason or ""
-    )
+    missing = TableCell(empty="no interval", reason=time.reason or "")
+    return TableCell(text), missing if time.low is None else TableCell(interval)
 
 
 def _speedup(row: CaseResult) -> TableCell:
