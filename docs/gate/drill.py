@@ -1,7 +1,7 @@
-"""Plugin for testing a gate: four kernels of a few milliseconds whose work can be raised by a known share.
+"""Plugin for testing a gate: four kernels of a few milliseconds with a known amount of additional work.
 
-EXTRA is the share of rows that each kernel computes in addition to those it returns. It is 0 in the base; the
-drill edits it in the working tree. The inputs have the additional rows, so that nothing else changes.
+EXTRA is the fraction of rows that each kernel computes in addition to those it returns. It is 0 in the base,
+and the drill edits it in the working tree. The inputs have the additional rows, so nothing else changes.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ WIDTH, HEADS, HEAD, COLUMNS, KEPT = 512, 4, 64, 4096, 64
 
 @dataclass(frozen=True)
 class DrillWorkload:
-    """`seq` rows count; a fifth of them for `select`, whose rows are longer."""
+    """`seq` rows count; a fifth of them for `select`, because its rows are longer."""
 
     seq: int
     dtype: str = "f32"

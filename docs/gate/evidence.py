@@ -44,7 +44,7 @@ def main():
 
 
 def injected(number):
-    """A gate of a working tree whose kernels do more work than the committed ones."""
+    """A gate of a working tree with kernels that do more work than the committed ones."""
     extra = INJECTED[number % len(INJECTED)]
     with tempfile.TemporaryDirectory() as folder:
         plugin = Path(folder) / "drill.py"

@@ -1,9 +1,9 @@
-"""Claims: published numbers checked against what this project counts, compiles and runs.
+"""Claims: checks published numbers against what this project counts, compiles and runs.
 
-A family's `claims.py` is read (model). Its functions run twice: without evidence, for what they ask
-(answers), and with what was gathered (gather). Their figures decide the verdict (verdict, wording), for the
-terminal, JSON and pages (report, page). Nothing here measures time, and only the command `claims` and the
-files of claims import this package. A claim is this, where `e` answers:
+`model` reads a family's `claims.py`. Its functions run twice: first without evidence, to collect their
+requests (`evidence_context`), then with the gathered evidence (`gather`). Their figures decide the verdict
+(`verdict`, `wording`), which `report` prints and writes to pages. Nothing here measures time. Only the
+command `claims` and the claims.py files import this package. This is a claim, where `e` is its evidence:
 
     @Claim("reproduced", PULL_7["30"], on="any", seq=128 * Ki)
     def temporaries(e):

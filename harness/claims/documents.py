@@ -1,4 +1,4 @@
-"""The documents that published the numbers: what is cited of them, their tables, and curves through these."""
+"""Documents that published the numbers: citations, tables, and curves through them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _LINES = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
 @dataclass(frozen=True)
 class Source:
-    """A document. `document["46,51"]` are lines of it.
+    """A document. `document["46,51"]` cites lines of it.
 
-    `of` names the pull request that it belongs to; empty for context. `kept` is the id of the stored text
-    that quoted numbers are checked against; empty where no text was kept.
+    `of` names its pull request; empty for context. `stored` is the id of the stored text that quoted numbers
+    are checked against; empty if no text is stored.
     """
 
     title: str
     url: str = ""
     of: str = ""
     version: str = ""
-    kept: str = ""
+    stored: str = ""
 
     def __getitem__(self, lines: str) -> Citation:
         if not _LINES.fullmatch(lines):
-            raise ValueError(f'lines are written like 46, 28-39 or 46,51; not "{lines}"')
+            raise ValueError(f'write lines like 46, 28-39 or 46,51, not "{lines}"')
         return Citation(self, lines)
 
     def table(self, text: str, *others: Source) -> Table:
@@ -38,21 +38,21 @@ class Source:
 
 @dataclass(frozen=True)
 class Citation:
-    """A document, and the lines of its stored text that have the number: `46,51` or `28-39`."""
+    """Citation of a document, with lines of its stored text: `46,51` or `28-39`."""
 
     source: Source
     lines: str = ""
 
     def table(self, text: str, *others: Source) -> Table:
-        """The table that stands there: names of columns, then a row a line; cells are two spaces apart.
+        """Parse a table: names of columns, then one row per line, with two spaces between cells.
 
-        `-` is an empty cell. A first line `in % of the forward` has the unit, which else is ms.
+        `-` is an empty cell. A first line `in % of the forward` sets the unit; the default is ms.
         """
         lines = [re.split(r"\s{2,}", line.strip()) for line in text.strip().splitlines()]
         units = lines.pop(0)[0].removeprefix("in ") if lines[0][0].startswith("in ") else "ms"
         columns, *written = map(tuple, lines)
         if len({*columns}) < len(columns):
-            raise ValueError(f"two columns have one name: {', '.join(columns)}")
+            raise ValueError(f"two columns have the same name: {', '.join(columns)}")
         for cells in written:
             if len(cells) != len(columns):
                 raise ValueError(
@@ -64,9 +64,9 @@ class Citation:
 
 @dataclass(eq=False)
 class Table:
-    """A published table, named as in its file. A cell without a number has None, or its word (`OOM`).
+    """A published table, with its name in the claims.py. A cell without a number is None or a word (`OOM`).
 
-    `written` has every cell as the file spells it: `3.70`, which as a number is 3.7.
+    `written` has every cell as written: `3.70`, which is 3.7 as a number.
     """
 
     sources: tuple[Citation, ...]
@@ -77,11 +77,11 @@ class Table:
     id: str = ""
 
 
-Column = Mapping[float, float]  # a number by the row's length
+Column = Mapping[float, float]  # numbers by the row's length
 
 
 def fit(column: Column, length: float, start: float = 0) -> float:
-    """The parabola through the rows from `start` on, at a length; residuals are relative.
+    """Value at a length of a parabola fitted to the rows from `start`, with relative residuals.
 
     Missing with fewer than four rows, because three coefficients fit three rows exactly.
     """
@@ -90,26 +90,26 @@ def fit(column: Column, length: float, start: float = 0) -> float:
     lengths = np.array([n for n in sorted(column) if n >= start])
     values = np.array([column[n] for n in lengths])
     if len(lengths) <= 3:
-        raise Missing(f"a curve of three coefficients takes four rows; {len(lengths)} are there")
+        raise Missing(f"a fit of three coefficients needs four rows; the table has {len(lengths)}")
     if (values <= 0).any():
         raise ValueError("a fit with relative residuals needs numbers above zero")
     return float(np.polyval(np.polyfit(lengths, values, 2, w=1 / values), length))
 
 
 def first_win(slower: Column, faster: Column) -> float:
-    """The first length in the table from which on the second column stays below the first."""
+    """First length from which the second column stays below the first."""
     lengths = sorted(slower.keys() & faster.keys())
     behind = [place for place, length in enumerate(lengths) if faster[length] >= slower[length]]
     ahead = lengths[behind[-1] + 1 :] if behind else lengths
     if not ahead:
-        raise Missing("the second never stays below the first")
+        raise Missing("the second column never stays below the first")
     return ahead[0]
 
 
 def crossover(slower: Column, faster: Column) -> float:
-    """The length where the ratio last crosses 1, interpolated between rows linearly in both logarithms.
+    """Length where the ratio last crosses 1, interpolated linearly in both logarithms.
 
-    ValueError for a row that holds zero or less, which has no logarithm.
+    ValueError for a row with zero or less, which has no logarithm.
     """
     rows = [(length, slower[length], faster[length]) for length in sorted(slower.keys() & faster.keys())]
     for row in rows:
@@ -117,5 +117,5 @@ def crossover(slower: Column, faster: Column) -> float:
             raise ValueError(f"a crossover needs numbers above zero; a row has {min(row)} at {row[0]}")
     crossings = crossing_lengths((length, math.log(first / second)) for length, first, second in rows)
     if not crossings:
-        raise Missing("neither passes the other within the table")
+        raise Missing("the columns do not cross within the table")
     return crossings[-1]

@@ -1,4 +1,4 @@
-"""Gathering the evidence that claims need: compiling cases, costs, running contracts and checks."""
+"""Gathers the evidence that claims request: compiled cases, costs, contracts and checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from harness.catalog.catalog import Catalog
-from harness.claims.model import ClaimEvidence, Judged, Need
+from harness.claims.model import ClaimEvidence, ContractOutcome, EvidenceRequest
 from harness.core.grouped import grouped
 from harness.core.record import Cost
 from harness.sweep.schedule import schedule_cases
@@ -19,81 +19,84 @@ if TYPE_CHECKING:
     from harness.sweep.project import Project
     from harness.sweep.schedule import Schedule
 
-REPORTED = 10  # programs compiled between two lines of progress
+REPORTED = 10  # compiled programs per line of progress
 
 
 def gather(
-    wanted: Sequence[Need],
+    wanted: Sequence[EvidenceRequest],
     project: Project,
     progress: Callable[[Schedule], Progress],
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> ClaimEvidence:
-    """The evidence for all needs.
+    """Gather the evidence for all requests.
 
-    `say` prints a line before anything slow; `progress` makes the display for the run of contracts.
+    `log` prints a line before slow work; `progress` makes the display while contracts run.
     """
-    kinds = grouped(wanted, lambda need: need.kind)
-    found: dict[Need, CompileResult | Cost | Judged | str] = {}
-    if needs := kinds.get(Need.COMPILE):
-        found |= _compile(needs, project, say)
-    if needs := kinds.get(Need.COST):
-        found |= _costs(needs, project.catalog)
-    if needs := kinds.get(Need.JUDGE):
-        say(f"{len({need.case for need in needs})} contracts, run on this machine")
-        found |= _verify(needs, project, progress)
+    kinds = grouped(wanted, lambda request: request.kind)
+    found: dict[EvidenceRequest, CompileResult | Cost | ContractOutcome | str] = {}
+    if requests := kinds.get(EvidenceRequest.COMPILE):
+        found |= _compile(requests, project, log)
+    if requests := kinds.get(EvidenceRequest.COST):
+        found |= _costs(requests, project.catalog)
+    if requests := kinds.get(EvidenceRequest.CONTRACT):
+        log(f"running {len({request.case for request in requests})} contracts on this machine")
+        found |= _verify(requests, project, progress)
     return found
 
 
 def _compile(
-    wanted: Sequence[Need], project: Project, say: Callable[[str], None]
-) -> dict[Need, CompileResult]:
+    wanted: Sequence[EvidenceRequest], project: Project, log: Callable[[str], None]
+) -> dict[EvidenceRequest, CompileResult]:
     from harness.run import compile as compiling
 
-    requests = {need: compiling.CompileRequest(need.case, need.target) for need in wanted}
-    targets = dict.fromkeys(need.target for need in wanted)
-    say(f"{len(requests)} programs for {', '.join(targets)}")
+    programs = {request: compiling.CompileRequest(request.case, request.target) for request in wanted}
+    targets = dict.fromkeys(request.target for request in wanted)
+    log(f"compiling {len(programs)} programs for {', '.join(targets)}")
     finished = count(1)
 
     def report(_: CompileRequest, answer: CompileResult) -> None:
         if (done := next(finished)) % REPORTED == 0 and not answer.cached:
-            say(f"{done} of {len(requests)}")
+            log(f"compiled {done} of {len(programs)}")
 
     answers = compiling.compile_all(
-        *([*requests.values()], project.catalog),
+        *([*programs.values()], project.catalog),
         results=project.results,
         settings=project.config.settings,
         on_answer=report,
     )
-    return {need: answers[request] for need, request in requests.items()}
+    return {request: answers[program] for request, program in programs.items()}
 
 
-def _costs(wanted: Sequence[Need], catalog: Catalog) -> dict[Need, Cost | str]:
+def _costs(wanted: Sequence[EvidenceRequest], catalog: Catalog) -> dict[EvidenceRequest, Cost | str]:
     from harness.catalog.family_questions import CostQuestion, costs
 
     questions: list[CostQuestion] = []
-    for need in wanted:
-        family = catalog.family(need.case.family)
-        semantics = catalog.implementation(need.case.implementation).semantics
-        questions.append(CostQuestion(family.module, family.name, semantics, need.case.workload))
+    for request in wanted:
+        family = catalog.family(request.case.family)
+        semantics = catalog.implementation(request.case.implementation).semantics
+        questions.append(CostQuestion(family.module, family.name, semantics, request.case.workload))
     return dict(zip(wanted, costs(questions), strict=True))
 
 
 def _verify(
-    wanted: Sequence[Need], project: Project, progress: Callable[[Schedule], Progress]
-) -> dict[Need, Judged]:
-    """The results of contracts and checks."""
+    wanted: Sequence[EvidenceRequest], project: Project, progress: Callable[[Schedule], Progress]
+) -> dict[EvidenceRequest, ContractOutcome]:
+    """Run the contracts and checks."""
     from harness.run.session import run_and_delete
 
-    cases = list(dict.fromkeys(need.case for need in wanted))
-    checks = {case.id: [need.check for need in wanted if need.check and need.case == case] for case in cases}
+    cases = list(dict.fromkeys(request.case for request in wanted))
+    checks = {
+        case.id: [request.check for request in wanted if request.check and request.case == case]
+        for case in cases
+    }
     schedule = schedule_cases([case.id for case in cases], project.catalog, project.config)
     with closing(progress(schedule)) as listener:
         _, records, interrupted = run_and_delete(schedule, project.catalog, listener, "check", checks=checks)
     if interrupted:
         raise KeyboardInterrupt
     judged_by_case = {
-        r.case: Judged(r.status, r.reason or "", {check.check: check.passed for check in r.checks})
+        r.case: ContractOutcome(r.status, r.reason or "", {check.check: check.passed for check in r.checks})
         for r in records
     }
-    absent = Judged(None, "its contract did not run")
-    return {need: judged_by_case.get(need.case.id, absent) for need in wanted}
+    absent = ContractOutcome(None, "its contract did not run")
+    return {request: judged_by_case.get(request.case.id, absent) for request in wanted}

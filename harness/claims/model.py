@@ -1,4 +1,4 @@
-"""The claim: a published statement as data, its verdict, and reading a family's claims.py."""
+"""Claims: a published statement as data, its verdict, and the reader of a family's claims.py."""
 
 import inspect
 import runpy
@@ -24,7 +24,7 @@ from harness.run.compile.request import CompileResult
 
 
 class Word(StrEnum):
-    """A verdict in a word; CONTEXT is that of a claim which is not counted."""
+    """Names of verdicts. CONTEXT is for claims that are not counted."""
 
     CONTRADICTED = "contradicted"
     IMPLAUSIBLE = "implausible"
@@ -40,12 +40,12 @@ class Word(StrEnum):
 VERDICTS = tuple(word for word in Word if word != Word.CONTEXT)
 AGAINST = (Word.CONTRADICTED, Word.IMPLAUSIBLE, Word.INCONSISTENT)  # strongest first
 
-ANY = "any"  # the hardware of a claim that no hardware can change
+ANY = "any"  # hardware of a claim that does not depend on hardware
 
 
 @dataclass(frozen=True)
-class Need:
-    """Evidence that a claim's function asks for: a compiled case, its cost, contract or check.
+class EvidenceRequest:
+    """Evidence that a claim's function requests: a compiled case, its cost, contract or check.
 
     `target` is the compilation target, `check` the id of the check.
     """
@@ -55,7 +55,7 @@ class Need:
     target: str = ""
     check: str = ""
 
-    COMPILE, COST, JUDGE = "compile", "cost", "judge"
+    COMPILE, COST, CONTRACT = "compile", "cost", "contract"
 
     @property
     def id(self) -> str:
@@ -66,12 +66,12 @@ class Need:
 class Figure:
     """One number of a claim: compared, bounded, or only shown.
 
-    Its three columns never mix: `published`, as the document has it (of two both ends of a range);
-    `follows`, arithmetic on published numbers; `found`, counted, compiled or run by this project. Two or
-    three columns are compared, and may differ by `within`, a share and its reason. One column with
-    `at_most` or `at_least` is bounded. One column alone is shown and decides nothing. A `premise` must hold
-    for the claim to show anything. `holds` is a condition, published as true and found so or not. `row` is
-    that of the table that it was made for: figures of one name are one figure at several rows.
+    It has up to three separate columns. `published` is the number in the document, or both ends of a range.
+    `follows` is arithmetic on published numbers. `found` is counted, compiled or run by this project. Two or
+    three columns are compared, and may differ by `within`, a fraction and its reason. One column with
+    `at_most` or `at_least` is bounded. A single column is only shown, and decides nothing. The claim depends
+    on a `premise`. `holds` is a condition that is published as true, and found true or false. `row` is the
+    row of the table: figures with one name are one figure at several rows.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Figure:
     where: str = ""
 
     def __post_init__(self) -> None:
-        """Make quantities of plain numbers, and note the place in the claims.py."""
+        """Convert plain numbers to quantities, and store the line in the claims.py."""
         caller = sys._getframe(2)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - its author's line
         self.where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
         if self.holds is not None:
@@ -107,7 +107,7 @@ class Figure:
 
     @property
     def columns(self) -> int:
-        """How many of the three it has."""
+        """Number of columns with a value."""
         return sum((bool(self.published), self.follows is not None, self.found is not None))
 
     @property
@@ -116,7 +116,7 @@ class Figure:
 
     @property
     def decides(self) -> bool:
-        """Whether the figure counts for the claim's verdict; else it is only shown."""
+        """Whether the figure counts for the claim's verdict."""
         return self.bounded or self.compared
 
     def quantities(self) -> list[Quantity]:
@@ -125,13 +125,13 @@ class Figure:
 
 
 class Claim:
-    """A published statement, and the function that yields the figures which decide its verdict.
+    """A published statement, with the function that yields the figures for its verdict.
 
-    It decorates that function. The first paragraph of the docstring is what was published; the rest is the
-    reasoning behind the verdict `expect`, which for "not checkable here" is what is missing. `on` is the
-    hardware that the numbers were published for, "any" where none can change them, and `target` what that
-    may have been here. `needs` is the question that only the hardware would settle, `headline` the claim's
-    sentence at the head of the page, `given` the fields of the family's workload that are not its defaults.
+    It decorates that function. The first paragraph of the docstring is the published statement. The rest is
+    the reasoning for the verdict `expect`, or what is missing for "not checkable here". `on` is the hardware
+    of the published numbers, or "any" if they do not depend on hardware. `target` are the possible targets
+    for it. `needs` is the open question that only the hardware would settle, `headline` is the sentence at
+    the top of the page, and `given` are the workload's fields that differ from the defaults.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Claim:
         says, _, because = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
         self.says, self.because = " ".join(says.split()), " ".join(because.split())
         if isinstance(before := function.__globals__.get(function.__name__), Claim):
-            raise UsageError(f"duplicate id {self.id}; it stands in {before.where} too")
+            raise UsageError(f"duplicate id {self.id}; it is also in {before.where}")
         return self
 
     @property
@@ -175,16 +175,16 @@ class Claim:
 
     @property
     def context(self) -> bool:
-        """Whether it is of no pull request, so that it stands on a page of its own and is not counted."""
+        """Whether it belongs to no pull request. It is then not counted, and is on a separate page."""
         return not any(citation.source.of for citation in self.sources)
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A figure at the row that disagrees most.
+class FigureResult:
+    """Result of a figure, at the row that disagrees most.
 
-    `agrees` None: the figure is only shown, or undecided for the reason `missing`. `against` is the verdict
-    that a disagreement leads to. `rows` counts the decided rows; `by` names where the values come from, and
+    `agrees` is None if the figure is only shown, or undecided for the reason `missing`. `against` is the
+    verdict for a disagreement. `rows` counts the decided rows. `by` are the origins of the values, and
     `targets` those compiled for or run on.
     """
 
@@ -197,22 +197,22 @@ class Reading:
     targets: tuple[str, ...] = ()
 
     def side(self, column: str) -> Quantity | None:
-        """The value in a column, if it has one; of a published range its first end."""
-        held = self.figure.published[:1] if column == "published" else (getattr(self.figure, column),)
-        return next((each for each in held if each is not None and not each.missing), None)
+        """Value in a column, or the first end of a published range; None if it has none."""
+        ends = self.figure.published[:1] if column == "published" else (getattr(self.figure, column),)
+        return next((each for each in ends if each is not None and not each.missing), None)
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The verdict on a claim. `judged` follows from its figures; `word` is shown and counted.
+class ClaimVerdict:
+    """ClaimVerdict on a claim. `judged` follows from its figures; `word` is shown and counted.
 
-    `incomplete` names what this machine lacked or failed at, so that figures are left out; else empty.
+    `incomplete` is the reason why figures are missing on this machine, or empty.
     """
 
     claim: Claim
     judged: Word
     sentence: str
-    readings: tuple[Reading, ...] = ()
+    results: tuple[FigureResult, ...] = ()
     incomplete: str = ""
 
     @property
@@ -221,15 +221,15 @@ class Verdict:
 
     @property
     def unexpected(self) -> bool:
-        """Whether the verdict differs from the one the file expects, though nothing was left out."""
+        """Whether the verdict differs from the expected one, and no figure is missing."""
         return not self.incomplete and self.judged != self.claim.expect
 
 
 @dataclass(frozen=True)
-class Judged:
-    """The result of a case's contract on this machine; `status` is None where it did not run.
+class ContractOutcome:
+    """Result of a case's contract on this machine; `status` is None if it did not run.
 
-    `checks` has whether each requested check passed; None where it was not decided.
+    `checks` has whether each requested check passed; None if it was not decided.
     """
 
     status: str | None
@@ -237,39 +237,41 @@ class Judged:
     checks: Mapping[str, bool | None] = field(default_factory=dict[str, "bool | None"])
 
 
-ClaimEvidence = Mapping[Need, CompileResult | Cost | Judged | str]  # a text is why there is no cost
+ClaimEvidence = Mapping[
+    EvidenceRequest, CompileResult | Cost | ContractOutcome | str
+]  # a text is the reason for no cost
 
 
 def claims_of(family: FamilyInfo) -> tuple[Claim, ...]:
-    """The claims of the claims.py beside a family's module, in its order; empty without that file.
+    """Read the claims.py next to a family's module; empty if there is no such file.
 
-    UsageError: `claims.py:LINE: …` for whatever is unknown or contradicts itself.
+    UsageError `claims.py:LINE: …` for unknown names and contradictions.
     """
     path = Path(family.file).with_name("claims.py")
     if not path.is_file():
         return ()
-    with placed(str(path)):
+    with located(str(path)):
         names = runpy.run_path(str(path))
     for name, value in names.items():
         if isinstance(value, Table):
             value.id = name.lower().replace("_", "-")
     claims = tuple(value for value in names.values() if isinstance(value, Claim))
     for claim in claims:
-        with placed(claim.file, claim.where):
+        with located(claim.file, claim.where):
             _complete(claim, family)
     return claims
 
 
 def _complete(claim: Claim, family: FamilyInfo) -> None:
-    """Give a claim its family, and the shape that is meant by what it gives."""
+    """Set a claim's family and shape."""
     if claim.expect not in VERDICTS:
         raise ValueError(f'unknown verdict "{claim.expect}"{nearest(claim.expect, VERDICTS)}')
     if not claim.says:
-        raise ValueError(f"{claim.id} says nothing; its docstring is what was published")
+        raise ValueError(f"{claim.id} has no docstring; write the published statement there")
     of = [citation.source.of for citation in claim.sources if citation.source.of]
     if not claim.sources or 0 < len(of) < len(claim.sources):
         raise ValueError(
-            f"{claim.id} needs sources that all are of a pull request (of=…), or for context none"
+            f"{claim.id}: give a pull request (of=…) to all of its sources, or to none for context"
         )
     for name in claim.targets:
         accelerators.target(name)
@@ -279,8 +281,8 @@ def _complete(claim: Claim, family: FamilyInfo) -> None:
 
 
 @contextmanager
-def placed(file: str, where: str = "") -> Generator[None]:
-    """UsageError, with the line of the file, for whatever its code raises in this block."""
+def located(file: str, where: str = "") -> Generator[None]:
+    """Convert errors of a file's code in this block to UsageError with its line."""
     try:
         yield
     except Exception as error:  # an author's code may raise anything

@@ -1,4 +1,4 @@
-"""Numbers that carry their arithmetic: `number(7.61) / 1.73` is 4.399 with the text `7.61 / 1.73`."""
+"""Numbers with their arithmetic: `number(7.61) / 1.73` is 4.399 with the text `7.61 / 1.73`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from harness.catalog.accelerators import HOST
 from harness.core.units import parse_count
 
 Value = int | float | bool | str
-Origin = tuple[str, str]  # where a value comes from, and the target that it was compiled for or run on
+Origin = tuple[str, str]  # (origin of a value, target that it was compiled for or run on)
 
 Ki, Mi, Gi = 2**10, 2**20, 2**30
-VARIES = "≈\u202f"  # marks a number of the host's compiler, which may differ on another processor
-GIVEN: Origin = ("", "")  # of the claim's own shape or table
+VARIES = "≈\u202f"  # marks a number from the host's compiler, which may differ on another processor
+GIVEN: Origin = ("", "")  # from the claim's shape or table
 TABLE: Origin = ("the published table", "")
-LARGE = 1e6  # round numbers with a point keep an exponent from here on
-SUM, PRODUCT, SIGN, POWER, CALL, ATOM = range(6)  # how tightly the operators of a text bind
+LARGE = 1e6  # larger round floats are written with an exponent
+SUM, PRODUCT, SIGN, POWER, CALL, ATOM = range(6)  # precedence of the operators in a text
 _PRINTED = re.compile(r"(-?\d[\d_]*(?:\.\d+)?)(Ki|Mi|Gi|Ti)?")
 
 
-class Missing(Exception):  # noqa: N818 - a figure without a value is an answer, not an error
-    """Why there is no value; `incomplete`: another machine, or this one later, may be able to give it."""
+class Missing(Exception):  # noqa: N818 - a missing value is not an error
+    """Reason for a missing value; `incomplete`: another machine, or a later try, may give it."""
 
     def __init__(self, reason: str, *, incomplete: bool = False) -> None:
         super().__init__(reason)
@@ -34,10 +34,10 @@ class Missing(Exception):  # noqa: N818 - a figure without a value is an answer,
 
 
 def _operation(sign: str, apply: Callable[[Any, Any], Any], binds: int) -> tuple[Any, Any]:
-    """An operator, and the same with its sides exchanged."""
+    """(operator, reflected operator)."""
 
     def joined(left: Any, right: Any) -> Quantity:
-        low, high = (CALL, SIGN) if binds == POWER else (binds, binds + 1)  # powers are read from the right
+        low, high = (CALL, SIGN) if binds == POWER else (binds, binds + 1)  # powers are right-associative
         text = f"{number(left).inside(low)}{sign}{number(right).inside(high)}"
         return computed(text, binds, apply, left, right)
 
@@ -50,9 +50,9 @@ def _comparison(apply: Callable[[Any, Any], Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A value, its arithmetic with numbers filled in, and the origins of these; or why it has no value.
+    """A value with its arithmetic and its origins, or the reason why it is missing.
 
-    It is neither true nor false, because a claim's function also runs before any value is known.
+    It has no truth value, because a claim's function also runs before values are known.
     """
 
     value: Any
@@ -79,12 +79,12 @@ class Quantity:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "a quantity is neither true nor false before its evidence is gathered; "
-            "join conditions as every(a < b, b < c), and compute with largest(…) and smallest(…)"
+            "a quantity has no truth value before its evidence is gathered; "
+            "write conditions as every(a < b, b < c), and use largest(…) and smallest(…)"
         )
 
     def inside(self, binds: int) -> str:
-        """Its text as part of an operation that binds so tightly."""
+        """Text as an operand of an operation with this precedence."""
         return self.text if self.binds >= binds else f"({self.text})"
 
     @property
@@ -101,12 +101,12 @@ class Quantity:
 
     @property
     def varies(self) -> bool:
-        """Whether it depends on the host's compiler, and so may differ on another processor."""
+        """Whether it depends on the host's compiler, so it may differ on another processor."""
         return self.is_number and HOST in self.targets
 
 
 def number(given: Any) -> Quantity:
-    """A number as printed, so that arithmetic with it is shown: 633, 10.12, "8.30", "16Gi"; or a word."""
+    """Quantity of a number as printed (633, 10.12, "8.30", "16Gi"), or of a word."""
     if isinstance(given, Quantity):
         return given
     value = read_number(given) if isinstance(given, str) else given
@@ -115,7 +115,7 @@ def number(given: Any) -> Quantity:
 
 
 def read_number(text: str) -> Value:
-    """`3.70`, `1_000` or `64Ki` as a number; any other text as it is."""
+    """`3.70`, `1_000` or `64Ki` as a number; other text unchanged."""
     match = _PRINTED.fullmatch(text)
     if match is None:
         return text
@@ -124,13 +124,13 @@ def read_number(text: str) -> Value:
 
 
 def known(value: Value, origin: Origin) -> Quantity:
-    """A value that was found, or that the claim's shape or table gives."""
+    """Quantity of a value from evidence, or from the claim's shape or table."""
     found = Quantity(value, spelled(value, digits=12 if origin == GIVEN else 6), origins=(origin,))
     return Quantity(value, f"{VARIES}{found.text}", origins=(origin,)) if found.varies else found
 
 
 def computed(text: str, binds: int, apply: Callable[..., Any], *operands: Any) -> Quantity:
-    """What a function gives for operands; without a value where one of them has none."""
+    """Quantity of a function's result; missing if one of the operands is missing."""
     given = [number(operand) for operand in operands]
     origins = tuple(dict.fromkeys(origin for each in given for origin in each.origins))
     missing = next((each.missing for each in given if each.missing), None)
@@ -164,7 +164,7 @@ def spelled(value: Value, digits: int) -> str:
 
 
 def short_hash(text: str) -> str:
-    """The beginning of a program's hash; any other word as it is."""
+    """Prefix of a program's hash; other words unchanged."""
     return f"{text[:15]}…" if text.startswith("sha256:") else text
 
 
@@ -174,6 +174,6 @@ def grouped_digits(whole: float) -> str:
 
 
 def short_exponent(text: str) -> str:
-    """A number's text whose exponent has no padding: `1e9`."""
+    """A number's text without padding in its exponent: `1e9`."""
     mantissa, e, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}" if e else mantissa

@@ -1,7 +1,7 @@
-"""Verdicts on published numbers as data, as tables on a terminal, and as pages.
+"""Reports of verdicts on claims: JSON data, terminal tables and Markdown pages.
 
-docs/CLAIMS.md and docs/CLAIMS_CONTEXT.md hold nothing that a second run would change: no date, no duration,
-no machine. Figures of the host's compiler may differ on another processor; `alike` allows for it.
+docs/CLAIMS.md and docs/CLAIMS_CONTEXT.md contain no date, duration or machine, so a second run does not
+change them. Figures from the host's compiler may differ on another processor; `alike` allows this.
 """
 
 import math
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from harness.catalog.accelerators import HOST, target
 from harness.claims import wording
-from harness.claims.model import AGAINST, VERDICTS, Claim, Reading, Verdict, Word
+from harness.claims.model import AGAINST, VERDICTS, Claim, ClaimVerdict, FigureResult, Word
 from harness.claims.quantity import VARIES
 from harness.claims.wording import column_texts, tolerance_text
 from harness.core.grouped import collected, grouped
@@ -32,24 +32,24 @@ COLUMNS = tuple(Column(title, right=False, folds=True) for title in TITLES)
 NO_FIGURE = (Cell("no figure"), Cell(""), Cell(""), Cell(""))
 
 
-def print_claims(console: Console, verdicts: Sequence[Verdict]) -> None:
-    """The totals, then of each claim its verdict, the sentence, and a row for each figure."""
+def print_claims(console: Console, verdicts: Sequence[ClaimVerdict]) -> None:
+    """Print the totals, then the verdict, sentence and figures of each claim."""
     console.print(Text(totals(verdicts), style="bold"))
     console.print()
     print_pages(console, [_claim_page(verdict) for verdict in verdicts], Legend())
 
 
-def _claim_page(verdict: Verdict) -> Page:
+def _claim_page(verdict: ClaimVerdict) -> Page:
     rows: list[tuple[Cell, ...]] = []
-    for reading in verdict.readings:
-        where = f" at {reading.figure.row}" if reading.figure.row else ""
-        rows.append(tuple(map(Cell, (f"{reading.figure.name}{where}", *column_texts(reading)))))
+    for result in verdict.results:
+        where = f" at {result.figure.row}" if result.figure.row else ""
+        rows.append(tuple(map(Cell, (f"{result.figure.name}{where}", *column_texts(result)))))
     expected = f" (expected {verdict.claim.expect})" if verdict.unexpected else ""
     title = f"{verdict.claim.name}: {verdict.word}{expected}"
     return Page((TableData(title, COLUMNS, tuple(rows) or (NO_FIGURE,)),), (verdict.sentence,))
 
 
-def totals(verdicts: Sequence[Verdict]) -> str:
+def totals(verdicts: Sequence[ClaimVerdict]) -> str:
     """`31 claims: 12 reproduced, 3 contradicted, …`, in the order of the verdicts; context is not counted."""
     counted = [verdict for verdict in verdicts if not verdict.claim.context]
     counts = [(sum(verdict.word == word for verdict in counted), word) for word in VERDICTS]
@@ -59,15 +59,15 @@ def totals(verdicts: Sequence[Verdict]) -> str:
     return f"{text}; {context} more for context" if context else text
 
 
-def claims_data(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Everything about every claim; numbers as they are, nothing rounded.
+def claims_data(verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
+    """All data of every claim, without rounding.
 
     A figure's `kind` is `compared`, `bounded` or `shown`; `published` is a number or both ends of a range.
     """
     return {"claims": [_claim_data(verdict) for verdict in verdicts]}
 
 
-def _claim_data(verdict: Verdict) -> dict[str, Any]:
+def _claim_data(verdict: ClaimVerdict) -> dict[str, Any]:
     claim, table = verdict.claim, verdict.claim.table
     sources = [
         {**_fields_of(citation.source, "title", "of", "version", "url"), **_fields_of(citation, "lines")}
@@ -87,7 +87,7 @@ def _claim_data(verdict: Verdict) -> dict[str, Any]:
         **_fields_of(claim, "expect"),
         "unexpected": verdict.unexpected,
         "incomplete": verdict.incomplete or None,
-        "figures": [_figure_data(reading) for reading in verdict.readings],
+        "figures": [_figure_data(result) for result in verdict.results],
         "table": table and _fields_of(table, "id", "columns", "units", "rows"),
     }
 
@@ -98,10 +98,10 @@ def _fields_of(thing: object, *names: str) -> dict[str, Any]:
     return {name: None if value == "" else value for name, value in values.items()}
 
 
-def _figure_data(reading: Reading) -> dict[str, Any]:
-    figure = reading.figure
+def _figure_data(result: FigureResult) -> dict[str, Any]:
+    figure = result.figure
     columns = ("published", "follows", "found", "at_least", "at_most")
-    values = {name: None if (side := reading.side(name)) is None else side.value for name in columns}
+    values = {name: None if (side := result.side(name)) is None else side.value for name in columns}
     if len(figure.published) > 1:
         values["published"] = [end.value for end in figure.published]
     return {
@@ -111,21 +111,21 @@ def _figure_data(reading: Reading) -> dict[str, Any]:
         **values,
         "within": figure.within[0],
         "premise": figure.premise,
-        **_fields_of(reading, "agrees"),
+        **_fields_of(result, "agrees"),
         **_fields_of(figure, "row"),
-        **_fields_of(reading, "rows"),
-        "method": reading.by or ["arithmetic"],
-        **_fields_of(reading, "targets", "missing"),
-        "tolerance": tolerance_text(reading) or None,
+        **_fields_of(result, "rows"),
+        "method": result.by or ["arithmetic"],
+        **_fields_of(result, "targets", "missing"),
+        "tolerance": tolerance_text(result) or None,
     }
 
 
 TEMPLATE = Path(__file__).with_name("page.md.j2")
-PAGES: Mapping[str, bool] = {"CLAIMS.md": False, "CLAIMS_CONTEXT.md": True}  # page → whether it is context
+PAGES: Mapping[str, bool] = {"CLAIMS.md": False, "CLAIMS_CONTEXT.md": True}  # whether it is for context
 ABSENT = "–"
-HEADLINES = 10  # sentences at the head of the page
-TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what Markdown would hand on as HTML
-DRIFT = 0.05  # the share by which a number of the host's compiler may differ between processors
+HEADLINES = 10  # sentences at the top of the page
+TAG = re.compile(r"<(?=[A-Za-z/!?])")  # Markdown would treat it as HTML
+DRIFT = 0.05  # allowed relative difference of the host compiler's numbers between processors
 _PART = re.compile(r"^### (\S+/\S+)$", re.MULTILINE)
 _VARYING = re.compile(rf"{VARIES}(-?\d[\d\u202f]*(?:\.\d+)?(?:e-?\d+)?)(?: ([KMGT]iB|B)\b)?")
 _SCALES = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -133,10 +133,10 @@ _SENTENCE = "- verdict: "
 _TOLERANCE = re.compile(r" \| (\d+(?:\.\d+)?) %(?: \([^|]*\))? \| [^|]* \|$")
 
 
-def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: bool = False) -> str:
-    """The text of the claims page, or of the context page.
+def page(verdicts: Sequence[ClaimVerdict], versions: Mapping[str, str], *, context: bool = False) -> str:
+    """Text of the claims page, or of the context page.
 
-    `versions` are those that the figures are exact for, by name: of compilers, and torch.
+    `versions` are those of compilers and torch for which the figures are exact, by name.
     """
     shown = [verdict for verdict in verdicts if verdict.claim.context == context]
     doubted = [verdict for verdict in shown if verdict.word in (*AGAINST, Word.VACUOUS)]
@@ -145,7 +145,7 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
     others = [verdict for verdict in shown if verdict.claim.name not in named]
     text = fill(
         TEMPLATE,
-        str,  # the texts of a claims.py are Markdown
+        str,  # texts of a claims.py are Markdown
         context=context,
         verdicts=shown,
         exact_for=", ".join(f"{name} {version}" for name, version in versions.items()),
@@ -166,8 +166,8 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
     return TAG.sub("&lt;", clean_text(without_gaps(text))) + "\n"
 
 
-def _open_question(verdict: Verdict) -> str:
-    """The question that would settle a claim; empty where it is settled."""
+def _open_question(verdict: ClaimVerdict) -> str:
+    """Open question of a claim; empty if it is settled."""
     is_open = verdict.word == Word.NOT_CHECKABLE
     claim = verdict.claim
     open_question = claim.because if claim.not_checkable else verdict.sentence
@@ -175,7 +175,7 @@ def _open_question(verdict: Verdict) -> str:
 
 
 def _anchor(name: str) -> str:
-    """The anchor that Markdown viewers give a heading: letters, digits, `-` and `_` stay."""
+    """Anchor of a heading in Markdown viewers, which keep letters, digits, `-` and `_`."""
     return re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-")
 
 
@@ -186,23 +186,23 @@ def _shape(claim: Claim) -> str:
     )
 
 
-def _extras(verdict: Verdict) -> str:
-    """The install extras of this package that a claim's figures need."""
-    kinds = {target(name).kind for reading in verdict.readings for name in reading.targets} - {HOST}
+def _extras(verdict: ClaimVerdict) -> str:
+    """Install extras of this package that a claim's figures need."""
+    kinds = {target(name).kind for result in verdict.results for name in result.targets} - {HOST}
     return ",".join(sorted(kinds))
 
 
-def _cells(reading: Reading) -> tuple[str, ...]:
-    figure = reading.figure
+def _cells(result: FigureResult) -> tuple[str, ...]:
+    figure = result.figure
     name = f"{figure.name}, at {figure.row}" if figure.row else figure.name
-    columns = [*wording.column_texts(reading)]
-    if reading.missing:
-        columns[2] = f"none: {reading.missing}"
-    if reading.agrees is False:
-        blamed = 1 if reading.against == Word.INCONSISTENT and columns[1] else 2
+    columns = [*wording.column_texts(result)]
+    if result.missing:
+        columns[2] = f"none: {result.missing}"
+    if result.agrees is False:
+        blamed = 1 if result.against == Word.INCONSISTENT and columns[1] else 2
         columns[blamed] += " ✗"
-    by = wording.method_text(reading) if reading.by or figure.decides else ABSENT
-    return name, *columns, wording.tolerance_text(reading), by
+    by = wording.method_text(result) if result.by or figure.decides else ABSENT
+    return name, *columns, wording.tolerance_text(result), by
 
 
 def _cell(text: str) -> str:
@@ -210,7 +210,7 @@ def _cell(text: str) -> str:
 
 
 def parts(text: str) -> dict[str, str]:
-    """A page's text by claim; the text before a family's first claim is under the family's name."""
+    """Split a page by claim; the text before a family's first claim has the family's name."""
     texts: dict[str, str] = {}
     for section in re.split(r"(?m)^(?=## )", text):
         pieces = _PART.split(section)
@@ -221,11 +221,10 @@ def parts(text: str) -> dict[str, str]:
 
 
 def alike(known: str, new: str) -> bool:
-    """Whether two texts of a page are equal except for what another processor may change.
+    """Whether two texts of a page are equal, except numbers that depend on the processor.
 
-    Verdicts, words, published numbers and numbers for accelerators must match exactly; numbers with a ≈ may
-    differ by their row's tolerance, or by a twentieth where that is more. A verdict's sentence quotes one of
-    the rows below it, so there they may differ by the widest of these.
+    Numbers with ≈ may differ by their row's tolerance, or by DRIFT if that is larger. All other text must
+    match exactly. A verdict's sentence quotes one of its rows, so the largest tolerance of the rows applies.
     """
     lines = known.split("\n"), new.split("\n")
     if len(lines[0]) != len(lines[1]):

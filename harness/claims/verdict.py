@@ -1,70 +1,69 @@
-"""The verdict on a claim: its figures, a reading of each, and one word for all of them."""
+"""ClaimVerdict on a claim, from the results of its figures."""
 
 import math
 from collections.abc import Iterator, Sequence
 
 from harness.catalog.catalog import Catalog
-from harness.claims.answers import Answers
+from harness.claims.evidence_context import EvidenceContext
 from harness.claims.model import (
     AGAINST,
     ANY,
     Claim,
     ClaimEvidence,
+    ClaimVerdict,
+    EvidenceRequest,
     Figure,
-    Need,
-    Reading,
-    Verdict,
+    FigureResult,
     Word,
-    placed,
+    located,
 )
 from harness.claims.quantity import TABLE, Quantity
 from harness.claims.wording import sentence
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
 
-ROUNDING = 1e-12  # relative: the error that floating-point arithmetic may add to equal figures
+ROUNDING = 1e-12  # relative error of floating-point arithmetic between equal figures
 
 FORM = (
-    "has one of published (a number or both ends of a range), follows and found, alone or with a bound; or "
-    'several, which are compared, within a share and its reason, (0.05, "as ~1.5"); a premise is compared'
+    "needs one of published (a number, or both ends of a range), follows and found, optionally with a bound; "
+    'or several, which are compared, optionally within=(0.05, "reason"); a premise must be compared'
 )
 
 
 def figures_of(
     claim: Claim, catalog: Catalog, evidence: ClaimEvidence
-) -> tuple[list[Figure], tuple[Need, ...]]:
-    """(a claim's figures for the evidence that was gathered, the needs of them all).
+) -> tuple[list[Figure], tuple[EvidenceRequest, ...]]:
+    """(figures of a claim for the gathered evidence, its evidence requests).
 
-    UsageError, with its line, for whatever its function asks that does not exist, and for figures that
-    contradict themselves or each other.
+    UsageError, with its line, for requests of unknown things, and for contradictory figures.
     """
-    answers = Answers(claim, catalog, evidence)
-    with placed(claim.file, claim.where):
+    answers = EvidenceContext(claim, catalog, evidence)
+    with located(claim.file, claim.where):
         figures: list[Figure] = list(claim.figures(answers) or ())
     known: set[tuple[str, str]] = set()
     for figure in figures:
-        problem = _problem(figure, claim) or "stands there twice" * ((figure.name, figure.row) in known)
+        problem = _problem(figure, claim) or "is defined twice" * ((figure.name, figure.row) in known)
         if problem:
             raise UsageError(f"{figure.where}: figure {figure.name} {problem}")
         known.add((figure.name, figure.row))
     if not claim.not_checkable and all(figure.premise or not figure.decides for figure in figures):
         raise UsageError(
-            f"{claim.where}: {claim.id} has no figure that decides, as a premise alone does not; add one "
-            f'with two of published, follows and found, or with a bound, or expect "{Word.NOT_CHECKABLE}"'
+            f"{claim.where}: {claim.id} has no deciding figure (a premise does not count); add one "
+            f'with two of published, follows and found, or a bound, or expect "{Word.NOT_CHECKABLE}"'
         )
-    return figures, tuple(answers.needs)
+    return figures, tuple(answers.requests)
 
 
 def _problem(figure: Figure, claim: Claim) -> str:
-    """Why a figure's columns do not fit each other or the claim; empty where they do."""
+    """Error in a figure's columns; empty if there is none."""
     cited = (*claim.sources, *(claim.table.sources if claim.table else ()))
     documents = list(dict.fromkeys(each.source.of or each.source.title for each in cited))
     published, follows, found = figure.published, figure.follows, figure.found
     foreign = {by for each in (*published, follows) if each is not None for by in each.by} - {TABLE[0]}
-    held = published and follows is not None
+    same_document = published and follows is not None
     if found is None:
         arithmetic = all({*quantity.by} <= {TABLE[0]} for quantity in figure.quantities())
-        held = figure.compared or (figure.bounded and arithmetic)
+        same_document = figure.compared or (figure.bounded and arithmetic)
     literal = published and found is not None and not found.origins and claim.hardware != ANY
     share, why = figure.within
     misformed = (
@@ -77,71 +76,71 @@ def _problem(figure: Figure, claim: Claim) -> str:
     if misformed:
         return FORM
     if foreign:
-        return f"has what is found here ({', '.join(sorted(foreign))}) where it is published or follows"
-    if held and len(documents) > 1:
+        return f"has found values ({', '.join(sorted(foreign))}) in published or follows; use found for them"
+    if same_document and len(documents) > 1:
         texts = " and ".join(documents)
-        return f"holds numbers of {texts} to each other; what another document says is found"
+        return f"compares numbers of {texts}; put those of the other document in found"
     if literal:
-        return f"is found by a number written down, which says nothing against {claim.hardware}; compute it"
+        return f"has a literal number in found, which is not evidence for {claim.hardware}; compute it"
     return ""
 
 
-def judge(claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> Verdict:
-    """The verdict on a claim. UsageError, with its place, for a figure that makes no sense."""
+def judge(claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> ClaimVerdict:
+    """Decide the verdict on a claim. UsageError, with its line, for an invalid figure."""
     figures, _ = figures_of(claim, catalog, evidence)
     by_name = grouped(figures, lambda figure: figure.name).values()
-    readings = tuple(_read(rows) for rows in by_name)
-    word = _word(claim, readings)
+    results = tuple(_read(rows) for rows in by_name)
+    word = _word(claim, results)
     missing = [quantity.missing for figure in figures for quantity in figure.quantities() if quantity.missing]
     incomplete = next((str(why) for why in missing if why.incomplete), "")
-    return Verdict(claim, word, sentence(claim, word, readings), readings, incomplete)
+    return ClaimVerdict(claim, word, sentence(claim, word, results), results, incomplete)
 
 
-def _word(claim: Claim, readings: Sequence[Reading]) -> Word:
-    """The verdict's word: a disagreement outweighs a missing figure, which outweighs agreement."""
-    decided = [reading for reading in readings if reading.figure.decides]
-    wrong = [reading for reading in decided if reading.agrees is False]
+def _word(claim: Claim, results: Sequence[FigureResult]) -> Word:
+    """Name of the verdict. Disagreement counts before a missing figure, and that before agreement."""
+    decided = [result for result in results if result.figure.decides]
+    wrong = [result for result in decided if result.agrees is False]
     if wrong:
-        holds = not claim.not_checkable and all(reading.agrees is not None for reading in decided)
+        holds = not claim.not_checkable and all(result.agrees is not None for result in decided)
         return _word_against(claim, wrong, holds=holds)
-    compared = [reading for reading in decided if reading.figure.compared]
-    if claim.not_checkable or not compared or any(reading.agrees is None for reading in decided):
+    compared = [result for result in decided if result.figure.compared]
+    if claim.not_checkable or not compared or any(result.agrees is None for result in decided):
         return Word.NOT_CHECKABLE
-    if claim.needs or not any(reading.targets for reading in decided):
+    if claim.needs or not any(result.targets for result in decided):
         return Word.ADDS_UP
-    targets = {target for reading in decided for target in reading.targets}
+    targets = {target for result in decided for target in result.targets}
     published_hardware = claim.hardware == ANY or targets == set(claim.targets)
     return Word.REPRODUCED if published_hardware else Word.ELSEWHERE
 
 
-def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> Word:
+def _word_against(claim: Claim, wrong: Sequence[FigureResult], *, holds: bool) -> Word:
     """The strongest verdict that the disagreeing figures allow.
 
-    A figure compiled for one device does not contradict a number published for another, so a disagreement
-    counts only where every device that the published hardware may have been disagrees. A claim that fails
-    only its premises is vacuous, provided that all its other figures are known to hold.
+    A figure compiled for one device does not contradict a number published for another. So a disagreement
+    counts only if it is on every device that may be the published hardware. A claim is vacuous if only
+    premises fail, and all its other figures agree.
     """
     for word in AGAINST:
-        disagreeing = [reading for reading in wrong if reading.against == word and not reading.figure.premise]
+        disagreeing = [result for result in wrong if result.against == word and not result.figure.premise]
         if disagreeing and (word == Word.INCONSISTENT or _covers(claim, disagreeing)):
             return word
-    premises = [reading for reading in wrong if reading.figure.premise]
+    premises = [result for result in wrong if result.figure.premise]
     if holds and len(premises) == len(wrong) and _covers(claim, premises):
         return Word.VACUOUS
     return Word.NOT_CHECKABLE
 
 
-def _covers(claim: Claim, readings: Sequence[Reading]) -> bool:
-    if claim.hardware == ANY or any(not reading.targets for reading in readings):
+def _covers(claim: Claim, results: Sequence[FigureResult]) -> bool:
+    if claim.hardware == ANY or any(not result.targets for result in results):
         return True
-    targets = {target for reading in readings for target in reading.targets}
+    targets = {target for result in results for target in result.targets}
     return bool(claim.targets) and targets >= set(claim.targets)
 
 
-def _read(rows: Sequence[Figure]) -> Reading:
-    """The reading of a figure at the row that disagrees most.
+def _read(rows: Sequence[Figure]) -> FigureResult:
+    """Result of a figure, at the row that disagrees most.
 
-    A row that disagrees outweighs rows without a value; these outweigh rows that agree.
+    A row that disagrees counts before rows without a value, and those before rows that agree.
     """
     found: list[tuple[int, float, Figure, bool | None, str]] = []
     for figure in rows:
@@ -155,15 +154,15 @@ def _read(rows: Sequence[Figure]) -> Reading:
     quantities = [each for row in rows for each in row.quantities()]
     by = tuple(dict.fromkeys(by for each in quantities for by in each.by))
     targets = tuple(dict.fromkeys(target for each in quantities for target in each.targets))
-    against = _stands_for(figure, by) if agrees is False else ""
+    against = _verdict_of_disagreement(figure, by) if agrees is False else ""
     known = sum(not row[-1] for row in found)
-    return Reading(figure, agrees, against, known, missing, by, targets)
+    return FigureResult(figure, agrees, against, known, missing, by, targets)
 
 
-def _stands_for(figure: Figure, by: Sequence[str]) -> Word:
-    """The verdict that a figure's disagreement stands for: the document's own numbers differ, or ours do."""
+def _verdict_of_disagreement(figure: Figure, by: Sequence[str]) -> Word:
+    """ClaimVerdict for a figure's disagreement: with the document's own numbers, or with ours."""
     if figure.bounded:
-        if {*by} - {TABLE[0]}:  # a device, a count of work, or what was compiled
+        if {*by} - {TABLE[0]}:  # a device, a count of work, or a compiled figure
             return Word.IMPLAUSIBLE
         return Word.CONTRADICTED if figure.found is not None else Word.INCONSISTENT
     own, limit = figure.follows, figure.within[0] + ROUNDING
@@ -172,7 +171,7 @@ def _stands_for(figure: Figure, by: Sequence[str]) -> Word:
 
 
 def _judge_figure(figure: Figure) -> tuple[float, bool | None]:
-    """(distance as a share or a multiple of a bound; whether it agrees, None where nothing is decided)."""
+    """(relative distance, or multiple of a bound; whether it agrees, None if undecided)."""
     if figure.bounded:
         return _judge_bound(figure)
     if not figure.compared:
@@ -182,7 +181,7 @@ def _judge_figure(figure: Figure) -> tuple[float, bool | None]:
 
 
 def _distances(figure: Figure) -> Iterator[float]:
-    """The distance of each pair of columns, relative to the first of the pair."""
+    """Distances between columns, relative to the first one."""
     sides = [side for side in (figure.follows, figure.found) if side is not None]
     measure = figure.published or (sides.pop(0),)
     for side in sides:
@@ -190,11 +189,11 @@ def _distances(figure: Figure) -> Iterator[float]:
 
 
 def _distance(measure: Sequence[Quantity], other: Quantity) -> float:
-    """The distance of a value from a number, or from both ends of a range; infinite for unequal words."""
+    """Distance of a value from a number or a range; infinite for unequal words."""
     low, high, value = measure[0].value, measure[-1].value, other.value
     if any(isinstance(side, bool | str) for side in (low, high, value)):
         if {type(low), type(high)} != {type(value)}:
-            raise ValueError(f"{low} is compared with {value}: a number is compared with a number")
+            raise ValueError(f"{low} cannot be compared with {value}; compare numbers with numbers")
         return 0.0 if low == value else math.inf
     first, last, number = float(low), float(high), float(value)
     if first > last:
@@ -205,20 +204,20 @@ def _distance(measure: Sequence[Quantity], other: Quantity) -> float:
 
 
 def _judge_bound(figure: Figure) -> tuple[float, bool]:
-    """(the number as a multiple of its bound, whether it keeps to it)."""
+    """(the number as a multiple of its bound, whether it is within the bound)."""
     sides = [side for side in (*figure.published[:1], figure.follows, figure.found) if side is not None]
     number = _number(sides[0])
     most, least = (None if bound is None else _number(bound) for bound in (figure.at_most, figure.at_least))
     over = number / most if most else -math.inf if most is None else math.inf
     under = -math.inf if least is None else (least / number if number else math.inf)
-    keeps = (most is None or number <= most + abs(most) * ROUNDING) and (
+    within = (most is None or number <= most + abs(most) * ROUNDING) and (
         least is None or number >= least - abs(least) * ROUNDING
     )
-    return max(over, under), keeps
+    return max(over, under), within
 
 
 def _number(side: Quantity) -> float:
     if isinstance(side.value, bool | str):
-        why = f"{side.value} is not a number, so it bounds nothing"
+        why = f"{side.value} is not a number, so it cannot be bounded"
         raise ValueError(why)  # noqa: TRY004 - of the file, not of a caller
     return side.value

@@ -12,9 +12,9 @@ from harness.analysis.suite_results import CaseResult
 from harness.core.errors import UsageError, nearest
 from harness.core.shown_text import clean_line, escape_markdown, file_name
 from harness.core.units import format_bytes, format_count
-from harness.findings.document import Cell, Document, FindingsTable, Part, Picture, Section
+from harness.findings.document import Document, FindingsTable, Part, Picture, Section, TableCell
 from harness.findings.findings_run import FindingsRun, errors_part, method_part, replay_part
-from harness.findings.panel_verdict import PanelVerdict, figures_part, time_slots
+from harness.findings.panel_verdict import PanelVerdict, figures_part, time_cells
 from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report.format import short_label
@@ -24,8 +24,8 @@ from harness.report.tables.kernels import kernel_lines
 from harness.report.tables.owners_table import longest_owned
 from harness.report.templates import fill, markdown_table, without_gaps
 
-NO_DEVICE = Cell(empty="no device", reason="compiled here for this device, but not timed")
-NOT_TIMED = Cell(empty="not timed", reason="this run only compiled its cases")
+NO_DEVICE = TableCell(empty="no device", reason="compiled here for this device, but not timed")
+NOT_TIMED = TableCell(empty="not timed", reason="this run only compiled its cases")
 
 
 def machine_parts(runs: Sequence[FindingsRun]) -> Iterable[Part]:
@@ -48,11 +48,11 @@ def profile_parts(run: FindingsRun) -> Iterable[Part]:
         yield Part(longest.record.family, heading, sentences=tuple(sentences(cases)), table=table)
 
 
-def _stage_row(run: FindingsRun, case: ProfiledCase, entry: StageTime) -> tuple[Cell, ...]:
+def _stage_row(run: FindingsRun, case: ProfiledCase, entry: StageTime) -> tuple[TableCell, ...]:
     share = entry.share.value
-    whole = Cell(empty="no share") if share is None else Cell(f"{100 * share:.1f} %")
-    record = Cell(run.name_records([case.record]))
-    return Cell(entry.stage or NO_STAGE), *time_slots(entry.time), whole, record
+    whole = TableCell(empty="no share") if share is None else TableCell(f"{100 * share:.1f} %")
+    record = TableCell(run.name_records([case.record]))
+    return TableCell(entry.stage or NO_STAGE), *time_cells(entry.time), whole, record
 
 
 def plans_part(judged: PanelVerdict) -> Part | None:
@@ -66,13 +66,13 @@ def plans_part(judged: PanelVerdict) -> Part | None:
     if not owned and not any(target != HOST for target in targets):
         return None
     labels = [label for label in panel.implementations if label in panel.by_label]
-    records = Cell(run.name_records(panel.records))
-    rows: list[tuple[Cell, ...]] = []
+    records = TableCell(run.name_records(panel.records))
+    rows: list[tuple[TableCell, ...]] = []
     for target in targets:
         cases = panel.cases_on(target)
         plans = [_plan([row for row in cases if row.label == label]) for label in labels]
         time = NO_DEVICE if target != HOST else NOT_TIMED
-        rows.append((Cell(target), *plans, time, records if not rows else Cell("as above")))
+        rows.append((TableCell(target), *plans, time, records if not rows else TableCell("as above")))
     columns = ("target", *map(short_label, labels), "time", "records")
     caption = (
         "“16Ki, not 64Ki: 8 GiB”: 16Ki is the longest compiled length that fits, with 8 GiB planned; 64Ki is "
@@ -84,20 +84,20 @@ def plans_part(judged: PanelVerdict) -> Part | None:
     return Part(panel.name, judged.heading, sentences=lines, table=table)
 
 
-def _plan(rows: list[CaseResult]) -> Cell:
+def _plan(rows: list[CaseResult]) -> TableCell:
     """`64Ki, not 128Ki: 8.2 GiB`; `≥ 128Ki: …` if every length fits."""
     known = [(row.seq, row.static) for row in rows if row.static and row.static.fits is not None]
     fitting = [(seq, static) for seq, static in known if static.fits]
     beyond = next((seq for seq, static in known if not static.fits), None)
     if not known:
         why = next((row.static.unavailable.get("temp_bytes", "") for row in rows if row.static), "")
-        return Cell(empty="not compiled", reason=why)
+        return TableCell(empty="not compiled", reason=why)
     if not fitting:
-        return Cell(f"< {format_count(known[0][0])}")
+        return TableCell(f"< {format_count(known[0][0])}")
     seq, static = fitting[-1]
     plan = static.planned_bytes
     text = f"{format_count(seq)}, not {format_count(beyond)}" if beyond else f"≥ {format_count(seq)}"
-    return Cell(text + (f": {format_bytes(plan)}" if plan is not None else ""))
+    return TableCell(text + (f": {format_bytes(plan)}" if plan is not None else ""))
 
 
 TITLES = {
@@ -220,7 +220,7 @@ def _table_lines(table: FindingsTable, reasons: dict[str, int]) -> str:
     return markdown_table(titles, [[_cell_text(cell, reasons) for cell in row] for row in table.rows])
 
 
-def _cell_text(cell: Cell, reasons: dict[str, int]) -> str:
+def _cell_text(cell: TableCell, reasons: dict[str, int]) -> str:
     """A figure, or `*none: oom*` for an empty cell, with the number of its reason."""
     text = f"*none: {_escape(cell.empty)}*" if cell.empty else _escape(cell.text)
     if not cell.reason:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Cell(NamedTuple):  # a run may have 100,000 cells, and a frozen dataclass takes twice the memory
+class TableCell(NamedTuple):  # a run may have 100,000 cells, and a frozen dataclass takes twice the memory
     """A cell of a table.
 
     `empty` tells why there is no figure: a status of the case, `no interval`, `no baseline`, `not compiled`,
@@ -21,7 +21,7 @@ class FindingsTable:
     """Rows of cells. Each row's last cell has the short hashes of its records."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     caption: str = ""
 
 

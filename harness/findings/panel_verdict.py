@@ -8,7 +8,7 @@ from harness.analysis.results import HOST
 from harness.analysis.stats import DOUBTFUL, UNDECIDED, Estimate
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import TEMP_BYTES, format_bytes, format_count
-from harness.findings.document import Cell, FindingsTable, Part
+from harness.findings.document import FindingsTable, Part, TableCell
 from harness.findings.findings_run import FindingsRun
 from harness.report import format as fmt
 from harness.report.answer import answer, describe_finding
@@ -146,62 +146,62 @@ def figures_part(judged: PanelVerdict) -> Part:
     return Part(judged.panel.name, judged.heading, table=table)
 
 
-def _row(run: FindingsRun, row: CaseResult) -> tuple[Cell, ...]:
+def _row(run: FindingsRun, row: CaseResult) -> tuple[TableCell, ...]:
     return (
-        Cell(format_count(row.seq)),
-        Cell(short_label(row.label)),
+        TableCell(format_count(row.seq)),
+        TableCell(short_label(row.label)),
         *_times(row),
         _speedup(row),
         _temp(row),
         _contract(row),
-        Cell(run.name_records(row.records)),
+        TableCell(run.name_records(row.records)),
     )
 
 
-def _times(row: CaseResult) -> tuple[Cell, Cell]:
+def _times(row: CaseResult) -> tuple[TableCell, TableCell]:
     if row.time.value is not None:
-        return time_slots(row.time)
+        return time_cells(row.time)
     failed = row.failed
     kind = failed.status if failed else "not timed"
-    return Cell(empty=kind, reason=(failed and failed.reason) or ""), Cell(empty=kind)
+    return TableCell(empty=kind, reason=(failed and failed.reason) or ""), TableCell(empty=kind)
 
 
-def time_slots(time: Estimate) -> tuple[Cell, Cell]:
+def time_cells(time: Estimate) -> tuple[TableCell, TableCell]:
     """Cells of a time and its interval."""
     text, interval = fmt.seconds(time.value, time.low, time.high) if time.value else ("0 s", "")
-    known = time.low is not None
-    return Cell(text), Cell(interval) if known else Cell(empty="no interval", reason=time.reason or "")
+    missing = TableCell(empty="no interval", reason=time.reason or "")
+    return TableCell(text), missing if time.low is None else TableCell(interval)
 
 
-def _speedup(row: CaseResult) -> Cell:
+def _speedup(row: CaseResult) -> TableCell:
     compared = row.compared
     if compared is None:
-        return Cell("baseline")
+        return TableCell("baseline")
     if compared.speedup is None:
-        return Cell(empty=compared.cause or "no baseline")
+        return TableCell(empty=compared.cause or "no baseline")
     text = ratio_text(compared)
     notes = [note for note in compared.notes if note not in row.time.warnings]
     if compared.low is None:
-        return Cell(f"{text} (no interval)", reason="; ".join([*notes, compared.reason or ""]))
-    return Cell(text, reason="; ".join(notes))
+        return TableCell(f"{text} (no interval)", reason="; ".join([*notes, compared.reason or ""]))
+    return TableCell(text, reason="; ".join(notes))
 
 
-def _temp(row: CaseResult) -> Cell:
+def _temp(row: CaseResult) -> TableCell:
     if row.static is None:
-        return Cell(empty="not compiled")
+        return TableCell(empty="not compiled")
     if row.static.temp_bytes is None:
-        return Cell(empty="not given", reason=row.static.unavailable["temp_bytes"])
-    return Cell(fmt.exact_figure(row.static.temp_bytes, TEMP_BYTES))
+        return TableCell(empty="not given", reason=row.static.unavailable["temp_bytes"])
+    return TableCell(fmt.exact_figure(row.static.temp_bytes, TEMP_BYTES))
 
 
-def _contract(row: CaseResult) -> Cell:
+def _contract(row: CaseResult) -> TableCell:
     """`exact`, with the recall if the contract is about recall."""
     judged = row.record.correctness
     if judged is None:
-        return Cell(empty="not checked")
+        return TableCell(empty="not checked")
     recall = judged.figures.get("recall")
     found = f", recall {recall:.4g}" if isinstance(recall, float) else ""
     expected = " (expected)" if row.record.expected else ""
-    return Cell(
+    return TableCell(
         f"{judged.contract}{found}" if judged.passed else f"failed {judged.contract}{found}{expected}"
     )

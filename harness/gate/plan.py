@@ -132,7 +132,7 @@ def _selected_suites(schedule: Schedule, cases: Iterable[Case]) -> list[Suite]:
 
 
 def limit_threads(options: GateOptions, project: Project) -> GateOptions:
-    """The options with one thread per case, unless a flag, the defaults or a selected suite says otherwise.
+    """The options with one thread per case, unless a flag, the defaults or a selected suite sets a number.
 
     The two processes of a pair then do not compete for cores.
     """

@@ -1,11 +1,11 @@
-"""Published numbers about sparse attention, with evidence for or against them: `seqsweep claims attention`.
+"""Claims about sparse attention, with evidence for or against them: `seqsweep claims attention`.
 
-MSLK #296 is a pull request of 45 commits; its FINDINGS.md changed from commit to commit, so each table
-names its own. Causal dense attention takes 2·N·(N + 1)·heads·head_dim FLOPs forward, and 2.5 times as
-many backward (five products for two). A GB200 has 2500 TFLOP/s in dense bf16 (NVIDIA GB200 NVL72
-datasheet: 360 PFLOP/s with sparsity over 72 GPUs); there is no data file of it. A speedup can be no more
-than the ratio of FLOPs of dense and of what the kernels read: whole blocks of 128. In the tables K is
-1024 tokens and M is 1024 K.
+MSLK #296 is a pull request of 45 commits. Its FINDINGS.md changed with the commits, so each table names its
+commit. Causal dense attention takes 2·N·(N + 1)·heads·head_dim FLOPs forward, and 2.5 times as many backward
+(five products instead of two). A GB200 has 2500 TFLOP/s in dense bf16 (NVIDIA GB200 NVL72 datasheet:
+360 PFLOP/s with sparsity over 72 GPUs). This project has no data file for it. A speedup is at most the ratio
+of the FLOPs of dense attention and of what the kernels read, which are whole blocks of 128. In the tables
+K is 1024 tokens and M is 1024 K.
 """
 
 from functools import partial
@@ -43,7 +43,7 @@ def script(commit, path, more=""):
     return Source(title, f"{BLOB}/{commit}/{path}", "MSLK #296", commit[:7])
 
 
-MSLK = Source("MSLK #296, description", PULL, of="MSLK #296", kept="004")
+MSLK = Source("MSLK #296, description", PULL, of="MSLK #296", stored="004")
 PAGE_0ECD17A = findings("0ecd17a4ee29e3c78ce790af7a102a163b12390b", "03-25, GB200")
 PAGE_9F047FF = findings("9f047ffdbdcee07c65cf480bdd7839715167c65e", "03-25, B200")
 PAGE_8E713AF = findings("8e713af14c4d5066205af22dc1be9692bc5bb1cf", "03-25, B200 with CUDA graphs")
@@ -406,7 +406,7 @@ def ratio(name, published, slower, faster, within=TWO_DECIMALS):
 
 
 def squared(name, longer, times, shorter):
-    """A time of dense attention beside that of a shorter length."""
+    """A time of dense attention compared with that of a shorter length."""
     return Figure(name, "ms", published=longer, follows=times * shorter, within=SQUARE)
 
 
@@ -454,7 +454,7 @@ def twice(e):
 
 
 def packed(e, gains):
-    """Two sequences of 60 and 40 % beside one of all tokens: gains and ratios as printed, NSA's FLOPs."""
+    """Two sequences of 60 and 40 % compared with one of all tokens: printed gains and ratios, NSA's FLOPs."""
     for at, printed in zip(("256K", "512K", "1M"), gains, strict=True):
         row = e[f"{at}i"]
         follows = 100 * (row.regular / row.packed - 1)
@@ -469,7 +469,7 @@ def packed(e, gains):
 
 
 def sums(e):
-    """The parts of each profile, of which the short ones show attention as one."""
+    """Parts of each profile; the short profiles show attention as one part."""
     short = "select", "masks", "attention", "gate", "compress"
     long = "select", "masks", "cmp", "slc", "swa", "gate", "compress"
     for count, columns in (("five", short), ("seven", long)):
@@ -479,7 +479,7 @@ def sums(e):
 
 
 def with_sparse(e, ahead, dense_1m):
-    """What holds for NSA as it is, and with the sparse compressed branch, which is ahead from a length on."""
+    """Figures for NSA with and without the sparse compressed branch, which is ahead from a length on."""
     yield from rounding(e)
     yield from rounding(e, "printed_sparse", nsa="sparse", of=", sparse compressed")
     yield Figure("first length ahead", published="32Ki", follows=e.first_win("dense", "nsa"))
@@ -566,9 +566,9 @@ def profile_gb200_512k(e):
 def forward_gb200_1m_0326(e):
     """On a GB200 NSA is 7.93 times as fast at 1M tokens, forward (03-26)
 
-    Both times at 1M are from a slow run: for twice the length dense attention took 4.94 times as long and NSA
-    5.13 times, although neither has more than four times the work. The pages before and after have 624 and
-    629 ms and 10.19 times, so 7.93 understates NSA.
+    Both times at 1M are from a slow run. For twice the length dense attention took 4.94 times as long and
+    NSA 5.13 times, but both have at most four times the work. The pages before and after have 624 and 629
+    ms and 10.19 times, so 7.93 understates NSA.
     """
     yield ratio("speedup at 1M", 7.93, e["1Mi"].dense, e["1Mi"].nsa)
     # A square's 4, and what other doublings from 64K on exceed it by
@@ -668,9 +668,9 @@ def forward_gb200_0328(e):
     """On a GB200 NSA is 28.64 times as fast at 1M tokens, forward, and 38.12 times with the sparse compressed
     branch; both are ahead from about 32K tokens on
 
-    The ratios follow from the times; at 1M the speedups are 59 and 33 % of what FLOPs, counted here, allow.
-    Relative to the bound from FLOPs alone, dense attention reaches up to 64 %, NSA 18 % at 64K and 32 % at
-    1M. Between grid points they cross at 24.8K and 25.7K.
+    The ratios follow from the times; at 1M the speedups are 59 and 33 % of what FLOPs, counted here,
+    allow. Relative to the bound from FLOPs, dense attention reaches up to 64 %, NSA 18 % at 64K and 32 %
+    at 1M. Between grid points they cross at 24.8K and 25.7K.
     """
     yield ratio("speedup at 1M", 28.64, e["1Mi"].dense, e["1Mi"].nsa)
     yield ratio("speedup at 1M, sparse compressed", 38.12, e["1Mi"].dense, e["1Mi"].sparse)
@@ -733,9 +733,9 @@ def backward_gb200_0326_first(e):
     """On a GB200 NSA is 6.50 times as fast at 512K tokens, forward and backward, and in the next measurement
     9.96 times (03-26)
 
-    The pull request gives both as measurements of the same thing. 833.78 ms is a slow measurement, 4.57 times
-    the time at half the length, and 545.76 is near the 537.54 ms of the day before, so 9.96 after 6.50 is no
-    gain.
+    The pull request gives both as measurements of the same thing. 833.78 ms is a slow measurement, 4.57
+    times the time at half the length. 545.76 ms is near the 537.54 ms of the day before. So 9.96 after
+    6.50 is not a gain.
     """
     yield ratio("speedup at 512K", "6.50", e["512Ki"].dense_fb, e["512Ki"].nsa_fb)
     follows = number(5436.21) / 545.76
@@ -751,9 +751,9 @@ def backward_gb200_0326_first(e):
 def backward_gb200_0326_early(e):
     """On a GB200 NSA is 14.07 times as fast at 1M tokens, forward and backward (second page of 03-26)
 
-    The ratio follows from its two times, but the dense time does not fit the others: from 512K to 1M it grows
-    4.80 times, while the doublings from 64K to 512K give 4.0 to 4.2 and a B200 gives 4.0. With four times the
-    512K row the speedup is 11.7, near the B200's 11.51.
+    The ratio follows from its two times, but the dense time does not fit the others. From 512K to 1M it
+    grows 4.80 times. The doublings from 64K to 512K give 4.0 to 4.2, and a B200 gives 4.0. With four
+    times the 512K row the speedup is 11.7, near the B200's 11.51.
     """
     yield ratio("speedup at 1M", 14.07, e["1Mi"].dense_fb, e["1Mi"].nsa_fb)
     yield from rounding(e, "printed_fb", "dense_fb", "nsa_fb")
@@ -770,9 +770,9 @@ def backward_gb200_0326(e):
     """On a GB200 NSA is 1.48 times as fast at 32K tokens and 11.21 times at 1M, forward and backward (last
     page of 03-26)
 
-    Both times at 1M are slow: dense attention takes 5.07 times as long as at 512K for four times the work,
-    and NSA 4.50 times for less than that. The same page has 1797.96 ms for NSA elsewhere. With regular times
-    the ratio is 12.0, so 11.21 is near it only because both are slow.
+    Both times at 1M are slow. Dense attention takes 5.07 times as long as at 512K for four times the
+    work, and NSA takes 4.50 times as long for less than that. The same page has 1797.96 ms for NSA
+    elsewhere. With regular times the ratio is 12.0, so 11.21 is near it only because both are slow.
     """
     within = (0.004, "printed with two decimals")
     yield ratio("speedup at 32K", 1.48, e["32Ki"].dense_fb, e["32Ki"].nsa_fb, within)
@@ -826,9 +826,9 @@ def backward_1m_spread(e):
 def backward_gb200_0328(e):
     """On a GB200 NSA is 21.52 times as fast at 1M tokens, forward and backward
 
-    With a backward of 2.5 forwards dense attention would run at 4826 to 4990 TFLOP/s, twice the GPU's peak,
-    and its times equal those of the forward alone within 1.1 % at every length; the backward was very likely
-    not in the timed part. The page warns of compilation in the times of short lengths, which would make them
+    With a backward of 2.5 forwards dense attention would run at 4826 to 4990 TFLOP/s, twice the GPU's
+    peak. Its times equal those of the forward within 1.1 % at every length. So the backward was very
+    likely not timed. The page warns of compilation in the times of short lengths, which would make them
     longer. NSA's own ratio is 1.33 to 1.73 here, and 2.7 to 3.9 from 64K on two days before.
     """
     yield ratio("speedup at 1M", 21.52, e["1Mi"].dense_fb, e["1Mi"].nsa_fb)
@@ -843,8 +843,8 @@ def backward_1m_milestone(e):
     """With FA4 in all branches forward and backward takes 1786 ms at 1M tokens, and is 3 to 6 times as fast
     as with torch's gather and scatter
 
-    The earlier times are in the data of the pull request's first chart, which ends at 512K. The gain falls
-    from 6.0 at 8K to 3.1 at 512K; at 1K it is 1.6.
+    The earlier times are in the data of the pull request's first chart, which ends at 512K. The gain
+    falls from 6.0 at 8K to 3.1 at 512K. At 1K it is 1.6.
     """
     within = (0.001, "printed without decimals")
     yield Figure("time at 1M", "ms", published=1786, follows=1787.53, within=within)
@@ -862,8 +862,8 @@ def backward_1m_milestone(e):
 def crossover_b200(e):
     """On a B200 NSA is ahead from about 25K tokens on forward, and from about 20K with the backward
 
-    Interpolated between the rows of its table, the two cross at 25.0K and 19.0K; the first length of the grid
-    at which NSA is ahead is 32K for both.
+    Interpolated between the rows of its table, they cross at 25.0K and 19.0K. The first length of the
+    grid where NSA is ahead is 32K for both.
     """
     yield Figure("interpolated", published="25Ki", follows=e.crossover("dense", "nsa"), within=ABOUT)
     follows = e.crossover("dense_fb", "nsa_fb")
@@ -1045,9 +1045,9 @@ def varlen_0326_early(e):
 def varlen(e):
     """Native varlen is 32 to 47 % faster than padded at 256K to 1M tokens, forward and backward
 
-    The row of 256K has 16 %. No padded run was timed either: the benchmark compares two packed sequences of
-    60 and 40 % with one sequence of all tokens. The pair has 52 % of its quadratic work; at 1M FLOPs alone
-    allow 1.58 times, and 1.47 is published.
+    The row of 256K has 16 %. Also, no padded run was timed: the benchmark compares two packed sequences
+    of 60 and 40 % with one sequence of all tokens. The pair has 52 % of its quadratic work. At 1M the
+    FLOPs allow 1.58 times, and 1.47 is published.
     """
     yield from packed(e, ((32, 47), (32, 47), 47))
 
@@ -1058,8 +1058,8 @@ def cuda_graph(e):
     """On a B200 a CUDA graph makes the forward 5.08, 2.49, 1.97 and 1.07 times as fast at 4K, 8K, 16K and 32K
     tokens
 
-    The four gains follow from the times. Without a graph the script of this table has 2.37 ms at 32K tokens,
-    the one of the page's main table 5.27 ms; the page does not say why.
+    The four gains follow from the times. Without a graph the script of this table has 2.37 ms at 32K
+    tokens, the one of the page's main table 5.27 ms; the page gives no reason.
     """
     for n, printed, launched, captured in e.each("printed", "launched", "captured"):
         within = (0.02, "0.29 has two digits")
@@ -1083,9 +1083,9 @@ def cuda_graph_crossover(e):
     """With CUDA graphs NSA's forward on a B200 is level with dense attention at about 4K tokens instead of
     32K
 
-    At 4K the page has 0.17 ms for dense attention and 0.29 for the captured NSA, at 8K 0.48 and 0.51; they
-    cross near 9K. The 0.26 ms that it compares 0.29 with is the time of a GB200's page at 4K; with that
-    page's dense times they would cross near 7K.
+    At 4K the page has 0.17 ms for dense attention and 0.29 ms for the captured NSA, at 8K 0.48 and 0.51
+    ms. They cross near 9K. The page compares 0.29 ms with 0.26 ms, which is the time of a GB200's page at
+    4K. With that page's dense times they would cross near 7K.
     """
     follows = e.crossover("dense", "captured")
     within = (0.25, "it is given as about")
@@ -1152,11 +1152,11 @@ def gemm_selection(e):
 def gemm_selection_128k(e):
     """For the block selection a GEMM is 10 to 50 times as fast as scalar products
 
-    From one page's profile to the next the selection grows from 16 to 43 % of the forward at 128K tokens and
-    the compressed branch shrinks from 33 to 22 %, while the other two branches and gating keep their ratios
-    to it. By these shares the selection, with its top-k and sort, takes 4.0 times as long as before. By the
-    tables the forward got faster, at 1M by 136 ms, so profiles and tables contradict each other. The gain of
-    the product alone was not published.
+    From one page's profile to the next the selection grows from 16 to 43 % of the forward at 128K tokens.
+    The compressed branch shrinks from 33 to 22 %, and the other two branches and gating have the same
+    ratio to it as before. By these shares the selection, with its top-k and sort, takes 4.0 times as long
+    as before. By the tables the forward got faster, at 1M by 136 ms, so profiles and tables contradict
+    each other. The gain of only the product was not published.
     """
     # Each beside the compressed branch, which the change did not touch
     follows = number(16) / 33 / (number(43) / 22)
@@ -1307,8 +1307,8 @@ def mean_query(e):
     """The mean of a tile's scores is the score of its mean query, which takes 256 times fewer FLOPs, and one
     launch instead of about 10
 
-    A dot product is linear in its query, so the identity holds for any tile except for rounding, and one
-    query is scored instead of 256; launches can only be counted on a GPU
+    A dot product is linear in its query, so the identity is true for any tile, except for rounding. One
+    query is scored instead of 256. Launches can only be counted on a GPU
     """
     yield Figure("times fewer FLOPs", "×", published=256, follows=2 * e.tile * e.head_dim / (2 * e.head_dim))
     holds = (number(3) * 5 + number(9) * 5) / 2 == (number(3) + 9) / 2 * 5
@@ -1321,8 +1321,9 @@ def mean_query(e):
 def compression_tolerance(e):
     """Fused compression agrees with the PyTorch reference within 1e-5 in f32 and 1e-3 in bf16
 
-    Both bounds are what the formats allow for means of normal numbers, few of which reach a half. From a half
-    on, bf16 alone rounds by up to 2e-3, and only a reference with the same rounding stays within 1e-3
+    Both bounds are what the formats allow for means of normal numbers, and few of these reach a half.
+    From a half on, bf16 rounds by up to 2e-3, and only a reference with the same rounding stays within
+    1e-3
     """
     # A sum of n terms in any order is off by at most about n · 2^-24 of the terms' sizes; bf16 rounds a
     # number below a half by at most 2^-10
@@ -1353,8 +1354,8 @@ def window_never_causal(e):
     """The window's old backward was causal only where the window is None, which it never is, so it was never
     causal
 
-    The default window of 512 is always given, which makes the condition false whatever else holds; the code
-    itself was not run
+    The default window of 512 is always given, so the condition is always false; the code itself was not
+    run
     """
     follows = every(e.causal, e.window <= 0)
     yield Figure("causal with the default window of 512", published=False, follows=follows)
@@ -1366,8 +1367,8 @@ def uniform_gates(e):
     """Without gate weights all three gates are a third, so that an average of the three branches replaces the
     gating kernel
 
-    Three equal normalised gates are a third each, and an implementation of what the kernels compute gives the
-    same result with and without them; measuring the saving needs the GPU
+    Three equal normalised gates are a third each. An implementation of what the kernels compute gives the
+    same result with and without them. Measuring the saving needs the GPU
     """
     yield Figure("a gate", published=number(1) / 3, follows=0.5 / (number(0.5) + 0.5 + 0.5))
     holds = e.check("attention/uniform_gates", UPSTREAM)
@@ -1394,8 +1395,8 @@ def quadratic_lists(e):
     """Index tensors as wide as the sequence are one of three uses of memory that grow as N² and made NSA run
     out of memory at 64K tokens
 
-    Lists made by dense attendance take four times the memory for twice the length, compact ones twice; scores
-    of all queries for all means grow as N² by their shape
+    Lists made by dense attendance take four times the memory for twice the length, compact lists twice.
+    Scores of all queries for all means grow as N² by their shape
     """
     found = log2(e.trace_bytes("lists_dense", seq=256 * Ki) / e.trace_bytes("lists_dense", seq=128 * Ki))
     yield Figure("exponent of memory in the length, dense lists", published=2, found=found, within=SMALL_PART)
@@ -1418,8 +1419,8 @@ def mask_construction(e):
     """Building the block lists without an attendance of N² is 14.3, 4.3 and 1.9 times as fast at 1M, 512K and
     256K tokens
 
-    All three gains follow from the times; for four times the tokens the old time grew 27 times, more than N²,
-    and the new one 3.7 times
+    All three gains follow from the times. For four times the tokens the old time grew 27 times, more than
+    N², and the new time 3.7 times
     """
     for n, printed, before, after in e.each("printed", "before", "after"):
         within = (0.03, "the smallest is printed with two digits")
@@ -1466,8 +1467,8 @@ def dense_index(e):
 def list_width(e):
     """Compact lists at 1M tokens are 8 blocks wide instead of 8192, which saves the forward about 4 GiB
 
-    8 is the narrowest that holds 16 picks, two to a block; picks that share no block need 16, and the saving
-    is the same
+    8 blocks are the fewest for 16 picks with two per block. Picks without a common block need 16, with
+    the same saving
     """
     yield Figure("blocks of 128 tokens that 16 picks of 64 fill", published=8, follows=number(16) * 64 / 128)
     follows = e.heads * (e.seq / e.tile) * (number(8192) - 8) * 4
@@ -1513,8 +1514,8 @@ def jit_cache(e):
     """Compiled kernels take about 165 of a B200's 178 GiB and 170 of a GB200's 184, which leaves 13 and 14
     GiB for computing and is why NSA stops at about 1M tokens
 
-    The same pages time NSA at 1M tokens on these GPUs, where queries, keys, values and the result alone take
-    20 GiB at two bytes per number. So the compiled kernels cannot have used that much at that time
+    The same pages time NSA at 1M tokens on these GPUs. There queries, keys, values and the result take 20
+    GiB at two bytes per number. So the compiled kernels cannot have used that much at that time
     """
     found = e.memory("cuda:b200") / Gi
     within = (0.005, "printed in whole GiB")
@@ -1551,7 +1552,7 @@ def forward_2m_memory(e):
 def backward_2m_memory(e):
     """The backward runs out of memory at 2M tokens on a GB200 of 184 GiB, as it needs about 200 GB
 
-    The memory in use plus the requested memory is 211 GB; counted tensor by tensor one branch needs at least
+    The memory in use plus the requested memory is 211 GB. Counted by tensor, one branch needs at least
     189 GB, without its transposed lists
     """
     follows = number(184) - 5 + 32
@@ -1612,8 +1613,8 @@ def tiles_skipped(e):
     """A causal mask that knows the compression skips about 50 % of the key blocks of long sequences, where
     all were visited before
 
-    Half of all pairs of a query and a mean are causal; a kernel that skips whole blocks of 128 means comes
-    within half a per cent of it at 1M tokens
+    Half of all pairs of a query and a mean are causal. A kernel that skips whole blocks of 128 means is
+    within half a per cent of that at 1M tokens
     """
     follows = 100 * (1 - (e.seq / e.block + 1) / 2 / (e.seq / e.block))
     yield Figure("means that begin after their query", "%", published=50, follows=follows, within=ABOUT_HALF)
@@ -1693,8 +1694,8 @@ def ideal_ratio_sparse(e):
     """Counted by hand, FLOPs would let NSA with the sparse compressed branch be 9.1, 28.4 and 113 times as
     fast as dense at 64K, 256K and 1M tokens, where 3.6, 13.5 and 38.1 are published
 
-    The hand count assumes 2048 means for a query, or all there are, while a causal query has only those
-    before it, so the family's formula allows more: 10.8, 32.0 and 116.7
+    The hand count assumes 2048 means for a query, or all means if there are fewer. A causal query has
+    only those before it, so the family's formula allows more: 10.8, 32.0 and 116.7
     """
     for at, length, dense, sparse in (
         ("64K", "64Ki", 25.29, 7.04),

@@ -11,7 +11,7 @@ MAXTEXT_4261 = Source(
     "https://github.com/AI-Hypercomputer/maxtext/pull/4261",
     of="MaxText #4261",
     version="8d32e21",
-    kept="000",
+    stored="000",
 )
 MAXTEXT_4437 = Source(
     "MaxText #4437, tests/unit/attention_test.py",

@@ -16,7 +16,7 @@ DEEPSEEK_684 = Source(
     "https://github.com/deepseek-ai/DeepSeek-V3/pull/684",
     of="DeepSeek-V3 #684",
     version="79d72ec",
-    kept="003",
+    stored="003",
 )
 DEEPSEEK_MODEL = Source(
     "DeepSeek-V3, inference/model.py",

@@ -15,7 +15,7 @@ TE_2522 = Source(
     "https://github.com/NVIDIA/TransformerEngine/pull/2522",
     of="TransformerEngine #2522",
     version="1e855613d",
-    kept="002",
+    stored="002",
 )
 TE_2522_FINAL = Source(
     "TransformerEngine #2522, final description",

@@ -13,7 +13,7 @@ MAXTEXT_4243 = Source(
     "https://github.com/AI-Hypercomputer/maxtext/pull/4243",
     of="MaxText #4243",
     version="76dae1b",
-    kept="001",
+    stored="001",
 )
 XLA_FALLBACK = Source("XLA, ApproxTopKFallback in approx_topk.cc", "https://github.com/openxla/xla")
 TWO_STAGE = Source(

@@ -1,4 +1,4 @@
-"""Planted documents, read and judged."""
+"""Fixtures: planted documents, and the claims of all families."""
 
 from dataclasses import replace
 
@@ -23,13 +23,13 @@ def claims(catalog):
 
 @pytest.fixture(scope="session")
 def figures(catalog, claims):
-    """The figures of every claim, before anything is compiled or run."""
+    """Figures of every claim, without evidence from compiling or running."""
     return {name: figures_of(claim, catalog, {})[0] for name, claim in claims.items()}
 
 
 @pytest.fixture(scope="session")
 def seeds(claims):
-    """Those of the pull requests."""
+    """Claims about pull requests."""
     return {name: claim for name, claim in claims.items() if not claim.context}
 
 

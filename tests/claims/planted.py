@@ -1,10 +1,10 @@
-"""Planted documents: a small catalog, a claims.py of one claim, and evidence made by hand."""
+"""Planted documents: a small catalog, a claims.py with one claim, and hand-made evidence."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
-from harness.claims.model import ClaimEvidence, Judged, Need
+from harness.claims.model import ClaimEvidence, ContractOutcome, EvidenceRequest
 from harness.core.record import Cost
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.core.workload import Field
@@ -33,7 +33,7 @@ CATALOG = Catalog({"mask": FAMILY, "wide": WIDE}, {name: implementation(name) fo
 HEAD = """\
 from harness.claims import *
 
-PAPER = Source("Paper #1", "https://example.org/1", of="Paper #1", version="1a2b3c4", kept="paper")
+PAPER = Source("Paper #1", "https://example.org/1", of="Paper #1", version="1a2b3c4", stored="paper")
 LETTER = Source("Paper #1, a letter", "https://example.org/1/letter", of="Paper #1")
 OTHER = Source("Paper #2", "https://example.org/2", of="Paper #2")
 BLOG = Source("A blog", "https://example.org/blog")
@@ -49,7 +49,7 @@ def document(
     table: str = "",
     more: str = "",
 ) -> str:
-    """A claims.py with one claim; `more` are further arguments of it, `table` is its own."""
+    """Text of a claims.py with one claim; `more` are further arguments, `table` is its table."""
     given = [repr(expect), source, f"on={on!r}", *(["table=T"] if table else []), *([more] if more else [])]
     text = f"{HEAD}T = {table}\n" if table else HEAD
     text += f'\n@Claim({", ".join(given)})\ndef one(e):\n    """It is so\n\n    {because}"""\n'
@@ -57,13 +57,13 @@ def document(
 
 
 def static(program: str | None = None, calls: tuple[str, ...] = (), **figures: Any) -> Static:
-    """What a compiler says: the figures given, and of the others that they were not counted."""
+    """Static figures with these values; others are unavailable."""
     missing = {name: "not counted" for name in STATIC_FIGURES if figures.get(name) is None}
     return Static(**figures, program=program, custom_calls=calls, unavailable=missing)
 
 
 def evidence(
-    wanted: tuple[Need, ...],
+    wanted: tuple[EvidenceRequest, ...],
     *,
     temp: float | Mapping[Any, float] = 1,
     flops: float = 2.0,
@@ -73,13 +73,13 @@ def evidence(
     absent: str = "",
     lost: tuple[int, ...] = (),
 ) -> ClaimEvidence:
-    """One answer to everything; `temp` may be by target or by length, and `lost` lengths take too long."""
-    answers: dict[Need, Any] = {}
+    """The same evidence for all requests; `temp` may be by target or length, `lost` lengths time out."""
+    answers: dict[EvidenceRequest, Any] = {}
     for need in wanted:
-        if need.kind == Need.COST:
+        if need.kind == EvidenceRequest.COST:
             answers[need] = cost
-        elif need.kind == Need.JUDGE:
-            answers[need] = Judged(status, "", {need.check: passed} if need.check else {})
+        elif need.kind == EvidenceRequest.CONTRACT:
+            answers[need] = ContractOutcome(status, "", {need.check: passed} if need.check else {})
         elif absent and need.target != "host":
             answers[need] = CompileResult.failed("unsupported", absent, transient=True)
         elif need.case.seq in lost:

@@ -1,7 +1,7 @@
-"""The verdicts on planted claims, as data: `golden/claims_verdicts.jsonl` has a claim a line, under its rule.
+"""Verdicts on planted claims: `golden/claims_verdicts.jsonl` has a claim per line, with its rule.
 
-`python -m tests.claims.planted_verdicts` judges them all anew and writes what is said of them: for a claim
-that was added (a line without `said`), or a sentence that was changed. Read the difference.
+`python -m tests.claims.planted_verdicts` updates all verdicts in it, after a claim was added (a line without
+`said`) or a sentence was changed. Read the difference.
 """
 
 import json
@@ -24,8 +24,8 @@ def stored():
     return [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 
 
-def said_of(given):
-    """What is said of a claim: its verdict, or why its file is refused; read from the current folder."""
+def data_of(given):
+    """The verdict on a claim, or the error of its file, which is written to the current folder."""
     given = dict(given)
     figures = given.pop("figures")
     answers = {name: given.pop(name) for name in ANSWERS if name in given}
@@ -38,28 +38,28 @@ def said_of(given):
     try:
         (claim,) = claims_of(planted.FAMILY)
         _, needs = figures_of(claim, planted.CATALOG, {})
-        return _verdict(judge(claim, planted.CATALOG, planted.evidence(needs, **answers)))
+        return _verdict_data(judge(claim, planted.CATALOG, planted.evidence(needs, **answers)))
     except UsageError as error:
         return {"error": str(error)}
 
 
-def _verdict(told):
+def _verdict_data(verdict):
     return {
-        "word": str(told.word),
-        "sentence": told.sentence,
-        **_present(disagreement=wording.disagreement(told), incomplete=told.incomplete),
-        **_present(unexpected=told.unexpected),
-        "readings": [_reading(reading) for reading in told.readings],
+        "word": str(verdict.word),
+        "sentence": verdict.sentence,
+        **_present(disagreement=wording.disagreement(verdict), incomplete=verdict.incomplete),
+        **_present(unexpected=verdict.unexpected),
+        "results": [_result_data(result) for result in verdict.results],
     }
 
 
-def _reading(reading):
-    cells = (wording.tolerance_text(reading), wording.method_text(reading))
+def _result_data(result):
+    cells = (wording.tolerance_text(result), wording.method_text(result))
     return {
-        "cells": [reading.figure.name, *wording.column_texts(reading), *cells],
-        **_present(row=reading.figure.row, against=str(reading.against)),
-        **_present(targets=list(reading.targets), missing=reading.missing, rows=reading.rows - 1),
-        "agrees": reading.agrees,
+        "cells": [result.figure.name, *wording.column_texts(result), *cells],
+        **_present(row=result.figure.row, against=str(result.against)),
+        **_present(targets=list(result.targets), missing=result.missing, rows=result.rows - 1),
+        "agrees": result.agrees,
     }
 
 
@@ -71,5 +71,5 @@ if __name__ == "__main__":
     every = stored()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        lines = [json.dumps({**one, "said": said_of(one["given"])}, ensure_ascii=False) for one in every]
+        lines = [json.dumps({**one, "said": data_of(one["given"])}, ensure_ascii=False) for one in every]
     FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`claims` from flags to files: the compiler is a fake, everything else is real."""
+"""Command `claims`, with a fake compiler; everything else is real."""
 
 import json
 
@@ -48,7 +48,7 @@ LIBTPU = "libtpu is not installed; pip install -e '.[tpu]'"
 
 
 class Compiler:
-    """Answers every ask with the bytes it holds for the target, and remembers what it was asked."""
+    """EvidenceContext every ask with the bytes it holds for the target, and remembers what it was asked."""
 
     def __init__(self):
         self.bytes = {"host": 7, "tpu:v5p": 8}
@@ -72,10 +72,10 @@ class Compiler:
 
 
 class Place:
-    """A folder with a bench.yaml, two families, their claims, and a fake compiler."""
+    """Folder with a bench.yaml, two families, their claims, and a fake compiler."""
 
     def __init__(self, folder, monkeypatch):
-        self.folder, self.compiler, self.said = folder, Compiler(), []
+        self.folder, self.compiler, self.lines = folder, Compiler(), []
         self.pages = [folder / "docs" / name for name in ("CLAIMS.md", "CLAIMS_CONTEXT.md")]
         families, implementations = {}, {}
         for name in ("mask", "topk"):
@@ -101,7 +101,7 @@ class Place:
         return claims(Project(self.folder / "bench.yaml"), names, check=check)
 
     def tell(self, *names, check=False):
-        """Run it, and write down what came of it."""
+        """Run the command, and store its output."""
         before = self.texts
         outcome = self.run(*names, check=check)
         words = [f"{one.claim.name} {one.word}" for one in outcome.verdicts]
@@ -109,7 +109,7 @@ class Place:
         command = " ".join(["$ claims", *names, *(["--check"] if check else [])])
         ends = f"exit code {outcome.code(check=check)}, {pages}"
         lines = [command, ", ".join(words), *outcome.notes, *outcome.problems, ends]
-        self.said += [line.replace(f"{self.folder}/", "") for line in lines]
+        self.lines += [line.replace(f"{self.folder}/", "") for line in lines]
 
     @property
     def texts(self):
@@ -134,7 +134,7 @@ def edit(*change):
 
 
 def compiles(**answers):
-    """What the compiler holds, refuses or lacks from now on."""
+    """Change the compiler's results."""
     return lambda place: vars(place.compiler).update(answers)
 
 
@@ -162,7 +162,7 @@ SCENES = {
         *(edit("topk", "It belongs to no pull request", "It belongs to some pull request"), check()),
     ],
     "a claim that is new, and one that is gone": [
-        *(run(), edit("mask", "def arithmetic", "def sum"), check("mask"), check()),
+        *(run(), edit("mask", "def arithmetic", "def sum"), check("mask"), check())
     ],
     "another head": [run(), edit("page", "jax 1.2.3", "jax 9.9.9"), check()],
     "another order": [run(), reorder, check()],
@@ -181,22 +181,22 @@ SCENES = {
 }
 
 
-def test_what_the_command_says_and_writes(tmp_path, monkeypatch):
-    said = {}
+def test_output_and_pages_of_the_command(tmp_path, monkeypatch):
+    texts = {}
     for name, steps in SCENES.items():
         place = Place(tmp_path / name.replace(" ", "-"), monkeypatch)
         for step in steps:
             step(place)
-        said[name] = "\n".join(place.said)
-    assert_golden("claims_command.txt", scenes(said))
+        texts[name] = "\n".join(place.lines)
+    assert_golden("claims_command.txt", scenes(texts))
 
 
-def test_everything_is_compiled_in_one_batch_and_context_has_a_page_of_its_own(place):
+def test_all_cases_are_compiled_in_one_batch_and_context_has_a_separate_page(place):
     place.run()
     assert place.compiler.asked == [["host", "tpu:v5p", "host", "tpu:v5p"]]
     page, context = (path.read_text() for path in place.pages)
-    for said in ("6 claims: 4 reproduced, 2 adds up.", "jax 1.2.3", "Two and two"):
-        assert said in page
+    for text in ("6 claims: 4 reproduced, 2 adds up.", "jax 1.2.3", "Two and two"):
+        assert text in page
     assert "It belongs to no pull request" in context
     assert "It belongs to no pull request" not in page
     assert "Two and two" not in context
@@ -215,13 +215,13 @@ def test_an_unknown_family_or_claim_is_named(place, name, why):
         place.run("mask", name)
 
 
-def test_versions_are_those_of_compilers_and_of_torch(monkeypatch):
+def test_versions_are_of_compilers_and_torch(monkeypatch):
     installed = {"torch": "2.9.0+cpu", "jax": "0.10.2", "numpy": "2.4.6", "triton": "3.9.0"}
     monkeypatch.setattr("harness.commands.claims.version_of", installed.get)
     assert _versions({"jax", "numpy", "torch"}) == {"torch": "2.9.0", "jax": "0.10.2"}
 
 
-def test_a_file_that_cannot_be_understood_is_an_error_with_its_place(place):
+def test_an_invalid_file_is_an_error_with_its_line(place):
     place.edit("mask", "number(2) + 2", "number(2) + e.tow")
     with pytest.raises(UsageError, match=r'claims.py:9: unknown name "tow"'):
         place.run()
@@ -237,7 +237,7 @@ def test_an_outcome_is_printed_as_json_and_as_a_table(place, capfd):
     out = capfd.readouterr().out
     assert "mask/arithmetic" in out
     assert "6 claims: 4 reproduced, 2 adds up; 2 more for context" in out
-    assert "does not exist: seqsweep claims writes it" in out.replace("\n", "")
+    assert "does not exist; write it with: seqsweep claims" in out.replace("\n", "")
 
 
 def test_findings_list_the_claims_that_do_not_hold(place):
@@ -247,5 +247,5 @@ def test_findings_list_the_claims_that_do_not_hold(place):
         ("mask/host", "Seven bytes on the host", "contradicted"),
         ("mask/tpu", "Eight bytes on a TPU", "contradicted"),
     ]
-    assert claims_part({"topk"}, place.catalog).sentences == ("None that is known of.",)
+    assert claims_part({"topk"}, place.catalog).sentences == ("None is known.",)
     assert claims_part({"gone"}, place.catalog) is None

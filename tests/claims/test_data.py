@@ -1,11 +1,11 @@
-"""What the families' claims.py hold: every claim with its source, and arithmetic that is right."""
+"""The families' claims.py files: sources, hardware, verdicts and arithmetic of every claim."""
 
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from harness.claims.model import AGAINST, ANY, Need, Verdict, Word
+from harness.claims.model import AGAINST, ANY, ClaimVerdict, EvidenceRequest, Word
 from harness.claims.report import HEADLINES, PAGES, page, parts
 from harness.claims.verdict import figures_of, judge
 from impls.attention.family import FAMILY as ATTENTION
@@ -20,11 +20,11 @@ FAMILIES = {"mask": MASK, "topk": TOPK, "offsets": OFFSETS, "mla": MLA, "attenti
 
 @pytest.fixture(scope="module")
 def verdicts(catalog, claims):
-    """Of claims for which nothing has to be compiled or run."""
+    """Verdicts on claims that need no compiling or running."""
     found = {}
     for claim in claims.values():
         _, wanted = figures_of(claim, catalog, {})
-        if all(one.kind == Need.COST for one in wanted):
+        if all(one.kind == EvidenceRequest.COST for one in wanted):
             found[claim.name] = judge(claim, catalog, {one: cost_of(catalog, one) for one in wanted})
     return found
 
@@ -38,14 +38,14 @@ def cost_of(catalog, wanted):
 # what is there
 
 
-def test_every_claim_of_a_pull_request_has_a_source_that_can_be_opened(seeds):
+def test_every_claim_of_a_pull_request_has_a_source_with_a_link(seeds):
     for claim in seeds.values():
         assert claim.sources, claim.name
         assert all(one.source.url.startswith("https://") for one in claim.sources), claim.name
         assert len({one.source.of for one in claim.sources}) == 1, claim.name
 
 
-def test_each_pull_request_is_one_familys(seeds):
+def test_each_pull_request_belongs_to_one_family(seeds):
     found = Counter((claim.family, claim.sources[0].source.of) for claim in seeds.values())
     assert found == {
         ("mask", "MaxText #4261"): 11,
@@ -56,13 +56,13 @@ def test_each_pull_request_is_one_familys(seeds):
     }
 
 
-def test_every_claim_says_why(claims):
+def test_every_claim_has_a_reason(claims):
     for claim in claims.values():
         assert all((claim.says, claim.hardware, claim.because)), claim.name
 
 
-def test_hardware_that_was_not_stated_is_no_device_of_ours(claims):
-    """Only where it was compiled for every device that it may have been has it targets."""
+def test_claims_without_stated_hardware_have_no_targets(claims):
+    """Except if they were compiled for every device that may be meant."""
     unstated = [claim for claim in claims.values() if "not stated" in claim.hardware]
     named = [claim for claim in unstated if claim.targets]
     assert len(unstated) >= 10
@@ -71,18 +71,18 @@ def test_hardware_that_was_not_stated_is_no_device_of_ours(claims):
 
 
 def test_a_timing_is_never_contradicted(seeds, figures):
-    """No clock ran here: what is contradicted is counted, compiled or run."""
+    """Nothing was timed: contradictions are counted, compiled or run."""
     for claim in seeds.values():
         if claim.expect == Word.CONTRADICTED:
             compared = [figure for figure in figures[claim.name] if figure.compared]
             assert not {figure.unit for figure in compared} & {"ms", "s", "us", "TFLOP/s"}, claim.name
 
 
-def test_what_only_the_hardware_would_settle_is_not_called_reproduced(seeds):
+def test_claims_that_need_hardware_are_not_reproduced(seeds):
     assert [c.name for c in seeds.values() if c.needs and c.expect in {Word.REPRODUCED, Word.ELSEWHERE}] == []
 
 
-def test_compiled_for_a_tpu_or_gpu_that_was_not_named_is_another_target(seeds):
+def test_an_unnamed_tpu_or_gpu_is_another_target(seeds):
     for claim in seeds.values():
         if claim.expect == Word.REPRODUCED and claim.hardware != ANY:
             assert claim.targets == ("host",), claim.name
@@ -92,11 +92,11 @@ def test_compiled_for_a_tpu_or_gpu_that_was_not_named_is_another_target(seeds):
 # headlines
 
 
-def test_headlines_are_few_stand_alone_and_are_all_shown(seeds):
-    """Each names its pull request, which a list at the head of a page does not; and is a sentence or two."""
+def test_headlines_are_few_complete_and_all_shown(seeds):
+    """Each names its pull request and is one or two sentences, because the list on the page does not."""
     told = [claim for claim in seeds.values() if claim.headline]
     assert 0 < len(told) <= HEADLINES
-    shown = page([Verdict(claim, claim.expect, "x") for claim in seeds.values()], {})
+    shown = page([ClaimVerdict(claim, claim.expect, "x") for claim in seeds.values()], {})
     for claim in told:
         assert " ".join(claim.headline.split()) in shown
         assert len(claim.headline) <= 280, claim.name
@@ -107,7 +107,7 @@ def test_headlines_are_few_stand_alone_and_are_all_shown(seeds):
 # verdicts
 
 
-def test_every_verdict_is_the_one_written_down(verdicts):
+def test_every_verdict_is_the_expected_one(verdicts):
     assert {name: found.judged for name, found in verdicts.items()} == {
         name: found.claim.expect for name, found in verdicts.items()
     }
@@ -124,8 +124,8 @@ def test_the_documents_have_these_verdicts(verdicts):
         assert {claim: parts(text)[claim] for claim in own} == own
 
 
-def test_a_sentence_against_someone_is_of_a_figure_that_disagrees(verdicts):
+def test_sentences_against_a_claim_name_a_disagreeing_figure(verdicts):
     for name, found in verdicts.items():
         if found.judged in AGAINST:
-            assert any(one.agrees is False and one.against == found.judged for one in found.readings), name
+            assert any(one.agrees is False and one.against == found.judged for one in found.results), name
             assert found.claim.because in found.sentence, name

@@ -1,10 +1,10 @@
-"""Evidence: real contracts and checks at a tiny size, and what a compiler's answer is turned into."""
+"""Evidence: real contracts and checks at a tiny size, and results of a fake compiler."""
 
 import pytest
 
 from harness.catalog import discovery
 from harness.claims.gather import gather
-from harness.claims.model import Need, Word
+from harness.claims.model import EvidenceRequest, Word
 from harness.claims.verdict import figures_of, judge
 from harness.commands.output import progress_of
 from harness.core.errors import UsageError
@@ -28,33 +28,33 @@ def needs(claim, catalog):
 
 @pytest.fixture
 def gather_here(tmp_path):
-    """Gathering by the settings of a bench.yaml, in a folder of results that stays empty."""
+    """Gather with the settings of a bench.yaml, in a results folder that stays empty."""
     (tmp_path / "bench.yaml").write_text("suites:\n  mask: {family: mask, seq: 8}\n")
 
-    def of(needs, catalog, said):
+    def of(needs, catalog, lines):
         project = Project(tmp_path / "bench.yaml")
-        vars(project)["_catalogs"] = (catalog, catalog)  # in place of reading what is registered
-        return gather(needs, project, progress_of, said.append)
+        vars(project)["_catalogs"] = (catalog, catalog)  # in place of result what is registered
+        return gather(needs, project, progress_of, lines.append)
 
     return of
 
 
-def test_contracts_and_checks_run_here_and_leave_no_run(gather_here, tmp_path, read):
-    """A real family: `status` and `check` end as `seqsweep check` would."""
-    everything, said = discovery.builtin(), []
+def test_contracts_and_checks_store_no_run(gather_here, tmp_path, read):
+    """With a real family, `status` and `check` have the results of `seqsweep check`."""
+    everything, lines = discovery.builtin(), []
     (claim,) = read(CLAIMS, everything.family("topk"))
     wanted = needs(claim, everything)
-    told = gather_here(wanted, everything, said)
-    judged = {need.check: one for need, one in told.items() if need.kind == Need.JUDGE}
+    told = gather_here(wanted, everything, lines)
+    judged = {request.check: one for request, one in told.items() if request.kind == EvidenceRequest.CONTRACT}
     assert [one.status for one in judged.values()] == ["ok", "ok"]
     assert judged["topk/edge_rows"].checks == {"topk/edge_rows": True}
-    assert said == ["1 contracts, run on this machine"]
+    assert lines == ["running 1 contracts on this machine"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench.yaml", "claims.py"]
-    assert [one.bytes > 0 for need, one in told.items() if need.kind == Need.COST] == [True]
+    assert [one.bytes > 0 for request, one in told.items() if request.kind == EvidenceRequest.COST] == [True]
     assert judge(claim, everything, told).word == Word.REPRODUCED
 
 
-def test_compiled_answers_keep_their_facts(gather_here, monkeypatch, read):
+def test_compiled_results_have_their_facts(gather_here, monkeypatch, read):
     asked = []
 
     def compile_all(asks, catalog, *, results, settings, on_answer=None):
@@ -66,11 +66,11 @@ def test_compiled_answers_keep_their_facts(gather_here, monkeypatch, read):
     monkeypatch.setattr(compiling, "compile_all", compile_all)
     figures = [f"{name!r}, found=e.temp_bytes('a', {name!r})" for name in ("host", "cuda:h200")]
     (claim,) = read(document(*figures, "'a', published=1, follows=1"))
-    said = []
-    told = gather_here(needs(claim, CATALOG), CATALOG, said)
-    by_target = {need.target: one for need, one in told.items()}
+    lines = []
+    told = gather_here(needs(claim, CATALOG), CATALOG, lines)
+    by_target = {request.target: one for request, one in told.items()}
     assert asked == ["host", "cuda:h200"]
-    assert said == ["2 programs for host, cuda:h200"]
+    assert lines == ["compiling 2 programs for host, cuda:h200"]
     assert (by_target["host"].facts, by_target["host"].static.temp_bytes) == ({"path": "fast"}, 3)
 
 
@@ -81,29 +81,32 @@ def read_needs(read):
     def of(*found, more="rows=16, seq=64", table=""):
         figures = [one if "yield" in one else f"'f{place}', found={one}" for place, one in enumerate(found)]
         (claim,) = read(document(*figures, "'other', published=1, found=1", more=more, table=table))
-        return [(need.kind, need.case.id, need.target, need.check) for need in needs(claim, CATALOG)]
+        return [
+            (request.kind, request.case.id, request.target, request.check)
+            for request in needs(claim, CATALOG)
+        ]
 
     return of
 
 
-def test_cases_at_the_claims_shape_each_once(read_needs):
+def test_each_case_is_requested_once_at_the_claims_shape(read_needs):
     text = 'e.temp_bytes("a", "tpu:v5p", topk=512) + e.temp_bytes("mask/a", "host") + e.flops("a", "host")'
     assert sorted(read_needs(text, 'e.temp_bytes("a", "host")')) == [
-        (Need.COMPILE, "mask/a@rows=16,seq=64,topk=2:fwd:cpu", "host", ""),
-        (Need.COMPILE, "mask/a@rows=16,seq=64,topk=512:fwd:cpu", "tpu:v5p", ""),
+        (EvidenceRequest.COMPILE, "mask/a@rows=16,seq=64,topk=2:fwd:cpu", "host", ""),
+        (EvidenceRequest.COMPILE, "mask/a@rows=16,seq=64,topk=512:fwd:cpu", "tpu:v5p", ""),
     ]
 
 
-def test_what_is_compiled_row_by_row_is_asked_for_where_the_row_has_its_numbers(read_needs):
+def test_rows_without_numbers_request_nothing(read_needs):
     table = 'PAPER.table("""\nn  dense  nsa\n64  1  2\n128  2  OOM\n256  4  3\n""")'
     text = 'for n, nsa in e.each("nsa"): yield Figure("f", found=e.flops("a", "host", seq=n) / nsa, row=n)'
     asked = read_needs(text, 'e.growth("dense", 128)', 'e.peak("cuda:b200") * e.rows', table=table)
     assert [case for _, case, _, _ in asked] == [f"mask/a@rows=16,seq={n},topk=2:fwd:cpu" for n in (64, 256)]
 
 
-def test_what_has_no_width_asks_for_nothing_to_be_compiled(read):
+def test_a_missing_width_is_refused(read):
     figure = "'a', published=1, found=e.temp_bytes('a', 'host')"
-    with pytest.raises(UsageError, match=r"claims.py:\d+: a has no width; give it to Claim"):
+    with pytest.raises(UsageError, match=r"claims.py:\d+: a has no width; pass it to Claim"):
         needs(read(document(figure), WIDE)[0], CATALOG)
-    (need,) = needs(read(document(figure, more="width=3"), WIDE)[0], CATALOG)
-    assert dict(need.case.workload)["width"] == 3
+    (request,) = needs(read(document(figure, more="width=3"), WIDE)[0], CATALOG)
+    assert dict(request.case.workload)["width"] == 3

@@ -1,4 +1,4 @@
-"""A claims.py as data; where a slip in one is, stands among the planted verdicts."""
+"""A claims.py as data. Errors in one are among the planted verdicts."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_a_whole_file(read):
     assert (e2e.context, e2e.not_checkable, e2e.targets, e2e.because) == (True, True, (), "")
 
 
-def test_a_table_keeps_its_cells_as_written(read):
+def test_a_table_has_its_cells_as_written(read):
     table = read(WHOLE)[1].table
     assert (table.id, table.units, table.columns) == (
         "rows",
@@ -60,27 +60,25 @@ def test_a_table_keeps_its_cells_as_written(read):
     assert table.written[0] == ("64Ki", "8.0", "4.00", "2.0")
 
 
-def test_an_id_is_one_claims(read):
-    with pytest.raises(
-        UsageError, match=r"claims\.py:33: duplicate id e2e; it stands in .*claims\.py:28 too"
-    ):
+def test_ids_are_unique(read):
+    with pytest.raises(UsageError, match=r"claims\.py:33: duplicate id e2e; it is also in .*claims\.py:28"):
         read(f'{WHOLE}\n\n@Claim("adds up", PAPER, on="any")\ndef e2e(e):\n    """More"""\n')
 
 
 @pytest.mark.parametrize("table", ["n  n\n1  2", "n  a\n1  2  3"])
 def test_a_row_fits_its_columns(read, table):
-    with pytest.raises(UsageError, match=r"claims\.py:7: (two columns have one name|a row has 2 cells)"):
+    with pytest.raises(UsageError, match=r"claims\.py:7: (two columns have the same name|a row has 2 cells)"):
         read(document("'a', published=1, found=1", table=f'PAPER.table("""\n{table}\n""")'))
 
 
-def test_a_claim_says_something(read):
+def test_a_claim_needs_a_docstring(read):
     with pytest.raises(
-        UsageError, match=r"claims\.py:8: one says nothing; its docstring is what was published"
+        UsageError, match=r"claims\.py:8: one has no docstring; write the published statement there"
     ):
         read(f'{HEAD}\n@Claim("adds up", PAPER, on="any")\ndef one(e):\n    yield Figure("a", published=1)\n')
 
 
-def test_claims_lie_beside_the_file_of_a_family(read, tmp_path):
+def test_claims_are_next_to_the_file_of_a_family(read, tmp_path):
     assert [one.id for one in read(document("'a', published=1, found=1"))] == ["one"]
     (tmp_path / "claims.py").unlink()
     from harness.claims.model import claims_of

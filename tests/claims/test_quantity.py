@@ -1,4 +1,4 @@
-"""Quantities: values, their arithmetic as text, and what they rest on."""
+"""Quantities: values, their arithmetic as text, and their origins."""
 
 import math
 
@@ -80,18 +80,18 @@ def test_conditions():
     assert every(four < 5, four > 3).value is True
     assert every(four < 5, four > 4).value is False
     for wrong in (lambda: 3 < four < 5, lambda: four == 4 and True, lambda: max(four, 5), lambda: bool(four)):
-        with pytest.raises(TypeError, match=r"neither true nor false .* join conditions as every"):
+        with pytest.raises(TypeError, match=r"no truth value .* write conditions as every"):
             wrong()
 
 
-def test_what_has_no_value_leaves_none_of_what_is_made_of_it():
+def test_results_of_missing_values_are_missing():
     missing = Quantity(None, origins=(("compiled for tpu:v5p", "tpu:v5p"),), missing=Missing("no libtpu"))
     made = 2 * (1 + missing) / known(3.0, ("the device's file", "")) > 4
     assert (made.value, str(made.missing)) == (None, "no libtpu")
     assert (made.by, made.targets) == (("compiled for tpu:v5p", "the device's file"), ("tpu:v5p",))
 
 
-def test_what_rests_on_the_hosts_compiler_varies():
+def test_values_from_the_hosts_compiler_vary():
     host, shape = known(1234567.891, ("compiled for host", "host")), known(Mi, GIVEN)
     assert (host.text, shape.text) == (f"≈{NARROW}1.23457e6", f"1{NARROW}048{NARROW}576")
     assert [(host * shape).varies, shape.varies, known("ok", ("its contract, run here", "host")).varies] == [
@@ -102,7 +102,7 @@ def test_what_rests_on_the_hosts_compiler_varies():
     assert (shape.by, shape.targets) == ((), ())
 
 
-def test_what_comes_to_nothing_is_pythons_error():
+def test_arithmetic_errors_are_pythons():
     with pytest.raises(ZeroDivisionError):
         n(1) / 0
     with pytest.raises(ValueError, match="math domain error"):

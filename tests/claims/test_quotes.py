@@ -1,7 +1,7 @@
-"""Every number that a claim publishes stands in the cited lines of the document that it is taken from.
+"""Every published number of a claim is in the cited lines of its document.
 
-Of the documents only their numbers are kept, in `kept/`: their wording is not ours. Where nothing was kept,
-nothing can be held against a number; how many there are is written down here, so that none joins unseen.
+Only the numbers of the documents are stored, in `stored/`, because their text is not ours. Numbers of
+documents without a stored text cannot be compared. Their count is tested here, so a new one is noticed.
 """
 
 import re
@@ -18,16 +18,16 @@ from harness.claims.model import Claim, Figure
 from harness.claims.quantity import Quantity
 from harness.claims.verdict import figures_of
 from harness.core.units import parse_count
-from tests.claims.kept_numbers import KEPT, kept, line_numbers, numbers, read
 from tests.claims.planted import CATALOG, document
+from tests.claims.stored_numbers import STORED, format_numbers, line_numbers, numbers, read
 
 LITERAL = re.compile(r"(?<![\w.])(\d[\d_]*(?:\.\d+)?)(e[+-]?\d+)?(Ki|Mi|Gi|Ti)?(?![\w.])")
 EXACT = re.compile(r"\d+\.\d+|\d{4,}")
 READ = re.compile(r"\d+\.\d\d+|\d{5,}")  # what nobody writes who did not read it: 623.98, 142606336
 ROUNDING = {"0.005", "0.0005", "0.05"}  # half a unit of a last digit
 
-# Documents of the pull requests of which no text was kept, and the numbers that rest on them alone
-UNKEPT = {
+# Documents of the pull requests without a stored text, and the numbers that are only in them
+UNSTORED = {
     "MSLK #296, benchmark_results.svg, blocks of 128": 45,
     "MSLK #296, benchmark_results.svg, blocks of 64 and fused kernels": 45,
     "MSLK #296, gen_nsa_perf_chart.py of 03-26": 33,
@@ -39,7 +39,7 @@ UNKEPT = {
 
 @dataclass(frozen=True)
 class Quote:
-    """A number as a claims.py spells it, and the documents and lines that it should stand in."""
+    """A number as written in a claims.py, with the documents and lines that should contain it."""
 
     what: str
     literal: str
@@ -60,29 +60,29 @@ class Quote:
         """Whether it is in the cited lines, or `anywhere` in a cited document."""
         there: set[Decimal] = set()
         for citation in self.citations:
-            if citation.source.kept:
-                lines = read(citation.source.kept, folder)
+            if citation.source.stored:
+                lines = read(citation.source.stored, folder)
                 cited = lines.keys() if anywhere else line_numbers(citation.lines)
                 there.update(*(lines.get(line, ()) for line in cited))
         return bool(self.spellings() & there)
 
     @property
-    def unkept(self) -> tuple[str, ...]:
-        return tuple(citation.source.title for citation in self.citations if not citation.source.kept)
+    def unstored(self) -> tuple[str, ...]:
+        return tuple(citation.source.title for citation in self.citations if not citation.source.stored)
 
     def __str__(self) -> str:
         cited = ", ".join(f"{citation.source.title}:{citation.lines}" for citation in self.citations)
-        return f"{self.what}: {self.literal} does not stand in {cited}"
+        return f"{self.what}: {self.literal} is not in {cited}"
 
 
 def literals(quantity: Quantity) -> tuple[str, ...]:
-    """The numbers of a quantity's arithmetic as they are shown, where all of it is the document's."""
+    """Numbers in a quantity's arithmetic, if all of them are from the document."""
     text = "" if quantity.origins else quantity.text.replace("\u202f", "")
     return tuple(match[0] for match in LITERAL.finditer(text))
 
 
 def quotes(claims: Iterable[Claim], figures: Mapping[str, Sequence[Figure]]) -> dict[Quote, None]:
-    """All numbers that are published: of figures, and of every table once."""
+    """All published numbers: of figures, and once of every table."""
     found: dict[Quote, None] = {}
     for claim in claims:
         for figure in figures[claim.name]:
@@ -103,28 +103,28 @@ def _listed(what: str, spelt: Sequence[str], citations: Sequence[Citation]) -> d
 
 
 def misquotes(
-    claims: Sequence[Claim], figures: Mapping[str, Sequence[Figure]], folder: Path = KEPT
+    claims: Sequence[Claim], figures: Mapping[str, Sequence[Figure]], folder: Path = STORED
 ) -> list[str]:
-    """What does not stand where it is said to stand, a sentence for each."""
-    wrong = [str(one) for one in quotes(claims, figures) if not one.stands(folder) and not one.unkept]
+    """Sentences on numbers that are not in their cited lines."""
+    wrong = [str(one) for one in quotes(claims, figures) if not one.stands(folder) and not one.unstored]
     return [*uncited(claims), *wrong]
 
 
 def uncited(claims: Iterable[Claim]) -> list[str]:
-    """Documents of which the text was kept, cited without lines."""
+    """Documents with a stored text that are cited without lines."""
     found = [
         f"{claim.name}: {citation.source.title} is cited without lines"
         for claim in claims
         for citation in (*claim.sources, *(claim.table.sources if claim.table else ()))
-        if citation.source.of and citation.source.kept and not citation.lines
+        if citation.source.of and citation.source.stored and not citation.lines
     ]
     return list(dict.fromkeys(found))
 
 
 def unfounded(
-    claims: Iterable[Claim], figures: Mapping[str, Sequence[Figure]], folder: Path = KEPT
+    claims: Iterable[Claim], figures: Mapping[str, Sequence[Figure]], folder: Path = STORED
 ) -> list[str]:
-    """Exact numbers that are said, or that something follows from, and that no cited document has."""
+    """Exact numbers in statements or arithmetic that no cited document has."""
     found: list[str] = []
     for claim in claims:
         citations = (*claim.sources, *(claim.table.sources if claim.table else ()))
@@ -135,29 +135,29 @@ def unfounded(
             for literal in spelt:
                 one = Quote(what, literal, citations)
                 exact = READ.fullmatch(literal) and literal not in ROUNDING
-                if exact and not one.unkept and not one.stands(folder, anywhere=True):
+                if exact and not one.unstored and not one.stands(folder, anywhere=True):
                     found.append(str(one))
     return list(dict.fromkeys(found))
 
 
-def test_every_published_number_stands_in_the_cited_lines(seeds, figures):
+def test_every_published_number_is_in_the_cited_lines(seeds, figures):
     assert misquotes(seeds.values(), figures) == []
 
 
-def test_what_is_said_and_what_follows_rests_on_numbers_that_were_read(seeds, figures):
+def test_numbers_in_statements_and_arithmetic_are_in_the_documents(seeds, figures):
     assert unfounded(seeds.values(), figures) == []
 
 
-def test_what_rests_on_documents_that_were_not_kept_is_known(seeds, figures):
+def test_numbers_from_documents_without_stored_text_are_listed(seeds, figures):
     found = Counter(
-        name for one in quotes(seeds.values(), figures) if not one.stands(KEPT) for name in one.unkept
+        name for one in quotes(seeds.values(), figures) if not one.stands(STORED) for name in one.unstored
     )
-    assert found == UNKEPT
+    assert found == UNSTORED
 
 
 def test_every_family_quotes(seeds, figures):
     found = quotes(seeds.values(), figures)
-    counted = Counter(re.split("[/,]", one.what)[0] for one in found if one.stands(KEPT))
+    counted = Counter(re.split("[/,]", one.what)[0] for one in found if one.stands(STORED))
     assert counted.keys() == {"mask", "topk", "offsets", "mla", "attention"}
     assert min(counted.values()) >= 4
 
@@ -174,10 +174,10 @@ def changed(literal: str) -> str:
 
 
 def test_a_changed_digit_is_found_in_nearly_every_number(seeds, figures):
-    """Some lines hold both numbers; a number of one digit is easily another's."""
+    """Some lines have both numbers, and a number with one digit may occur by chance."""
     found = quotes(seeds.values(), figures)
-    exact = [one for one in found if one.stands(KEPT) and EXACT.fullmatch(one.literal)]
-    missed = [one for one in exact if replace(one, literal=changed(one.literal)).stands(KEPT)]
+    exact = [one for one in found if one.stands(STORED) and EXACT.fullmatch(one.literal)]
+    missed = [one for one in exact if replace(one, literal=changed(one.literal)).stands(STORED)]
     assert len(exact) >= 500
     assert len(missed) <= len(exact) / 20
 
@@ -188,14 +188,14 @@ ROWS = 'PAPER["2-3"].table("""\nn  a  b\n1Mi  2309.82  -\n7  OOM  11.50\n""")'
 
 @pytest.fixture
 def folder(tmp_path):
-    """Where the numbers of a planted document are kept."""
-    (tmp_path / "paper.numbers").write_text(kept("Paper #1", TEXT.encode()))
+    """Folder with the stored numbers of a planted document."""
+    (tmp_path / "paper.numbers").write_text(format_numbers("Paper #1", TEXT.encode()))
     return tmp_path
 
 
 @pytest.fixture
 def planted(read, folder):
-    """What is misquoted of that document, or unfounded."""
+    """Misquotes of that document, or unfounded numbers."""
 
     def of(figure="'a', published=11.5, follows=11.5", find=misquotes, says="It is so", **written):
         text = document(figure, source='PAPER["2"]', **written).replace("It is so", says)
@@ -211,41 +211,41 @@ def planted(read, folder):
 def test_a_planted_misquote_is_found(planted, number):
     (told,) = planted(f"'a', published={number}, found=1")
     assert told.startswith("mask/one, a: ")
-    assert told.endswith(" does not stand in Paper #1:2")
+    assert told.endswith(" is not in Paper #1:2")
 
 
-def test_cells_of_a_table_are_held_against_its_own_lines(planted):
+def test_cells_of_a_table_are_compared_with_its_lines(planted):
     assert planted(table=ROWS) == []
     (told,) = planted(table=ROWS.replace("2309.82", "2309.28"))
-    assert told == "mask, table t, a at 1Mi: 2309.28 does not stand in Paper #1:2-3"
+    assert told == "mask, table t, a at 1Mi: 2309.28 is not in Paper #1:2-3"
     assert len(planted(table=ROWS.replace("2-3", "1"))) == 4
     (told,) = planted(table=ROWS.replace("OOM", "OOM at 9"))
     assert "OOM at 9" not in told
-    assert ": 9 does not stand in" in told
+    assert ": 9 is not in" in told
 
 
-def test_what_is_said_or_follows_from_a_number_that_no_document_has_is_found(planted):
+def test_unfounded_numbers_are_found(planted):
     def of(follows, says="It is so"):
         return planted(f"'a', published=2, follows={follows}", find=unfounded, says=says)
 
     assert of("26581.04 / number(2309.82) * 1e3 + 0.005", "It takes 2309.82 ms on 3 pages") == []
     (told,) = of("26581.04 / number(2309.28)")
-    assert told == "mask/one, a, follows: 2309.28 does not stand in Paper #1:2"
+    assert told == "mask/one, a, follows: 2309.28 is not in Paper #1:2"
     (told,) = of("11.5", "It takes 2309.28 ms")
-    assert told == "mask/one, says: 2309.28 does not stand in Paper #1:2"
+    assert told == "mask/one, says: 2309.28 is not in Paper #1:2"
 
 
-# what was kept
+# stored files
 
 
-def test_every_kept_file_is_cited_under_its_own_name(seeds):
+def test_every_stored_file_is_cited_by_its_name(seeds):
     every = [(*one.sources, *(one.table.sources if one.table else ())) for one in seeds.values()]
-    cited = {citation.source for own in every for citation in own if citation.source.kept}
-    assert {source.kept for source in cited} <= {path.stem for path in KEPT.glob("*.numbers")}
+    cited = {citation.source for own in every for citation in own if citation.source.stored}
+    assert {source.stored for source in cited} <= {path.stem for path in STORED.glob("*.numbers")}
     for source in cited:
-        title = (KEPT / f"{source.kept}.numbers").read_text().partition("\n")[0].removeprefix("# ")
+        title = (STORED / f"{source.stored}.numbers").read_text().partition("\n")[0].removeprefix("# ")
         assert title.startswith(source.of), source.title
-        assert not source.kept.startswith("findings-") or source.version in title, source.title
+        assert not source.stored.startswith("findings-") or source.version in title, source.title
 
 
 @pytest.mark.parametrize(
@@ -267,5 +267,5 @@ def test_every_kept_file_is_cited_under_its_own_name(seeds):
         ("no number", []),
     ],
 )
-def test_numbers_are_read_as_they_stand(line, found):
+def test_numbers_are_read_from_lines(line, found):
     assert list(numbers(line)) == found

@@ -1,4 +1,4 @@
-"""Verdicts made by hand, as they stand on a terminal and in JSON."""
+"""Hand-made verdicts on a terminal, in JSON and on pages."""
 
 import json
 from dataclasses import replace
@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from harness.claims.documents import Source
-from harness.claims.model import Figure, Reading, Verdict, Word
+from harness.claims.model import ClaimVerdict, Figure, FigureResult, Word
 from harness.claims.report import HEADLINES, PAGES, alike, claims_data, page, parts, print_claims, totals
 from harness.claims.wording import value_text
-from tests.claims.judged import ALL, BESIDE, FOREIGN, MEMORY, RATE, SUM, SURPRISE, claim
+from tests.claims.verdicts import ALL, BESIDE, FOREIGN, MEMORY, RATE, SUM, SURPRISE, claim
 from tests.goldens import assert_golden
 
 
@@ -33,8 +33,8 @@ def test_a_table_of_verdicts():
     assert_golden("claims_100.txt", "\n".join(line.rstrip() for line in render(ALL, 100).splitlines()) + "\n")
 
 
-def test_what_leaves_the_program_is_exact_and_plain():
-    """Others read the keys: one that goes, or is renamed, breaks what they wrote."""
+def test_json_is_exact_and_plain():
+    """Programs read these keys: removing or renaming one breaks them."""
     lines = [json.dumps(one, ensure_ascii=False) for one in claims_data(ALL)["claims"]]
     assert_golden("claims.jsonl", "\n".join(lines) + "\n")
 
@@ -61,14 +61,19 @@ SOURCES = (
 ODD = [
     FOREIGN,
     replace(FOREIGN, claim=claim("twin", Word.ELSEWHERE, needs="the time, on a TPU")),
-    replace(MEMORY, readings=(replace(MEMORY.readings[0], targets=("cuda:h200", "host", "tpu:v6e")),)),
-    *(Verdict(claim(f"s{n}", source=source), Word.CONTRADICTED, "x") for n, source in enumerate(SOURCES)),
+    replace(MEMORY, results=(replace(MEMORY.results[0], targets=("cuda:h200", "host", "tpu:v6e")),)),
     *(
-        Verdict(claim(f"c{place}", Word.IMPLAUSIBLE, headline=f"Worst {place}."), Word.IMPLAUSIBLE, "x")
+        ClaimVerdict(claim(f"s{n}", source=source), Word.CONTRADICTED, "x")
+        for n, source in enumerate(SOURCES)
+    ),
+    *(
+        ClaimVerdict(claim(f"c{place}", Word.IMPLAUSIBLE, headline=f"Worst {place}."), Word.IMPLAUSIBLE, "x")
         for place in range(HEADLINES + 2)
     ),
     replace(MEMORY, claim=claim("fine", headline="All is well.")),
-    Verdict(claim("bar"), Word.CONTRADICTED, "x", (Reading(Figure("a|b", published=1), missing="one\ntwo"),)),
+    ClaimVerdict(
+        claim("bar"), Word.CONTRADICTED, "x", (FigureResult(Figure("a|b", published=1), missing="one\ntwo"),)
+    ),
 ]
 
 
@@ -78,7 +83,7 @@ def test_an_odd_page():
     assert page([MEMORY], VERSIONS, context=True).startswith("# Numbers for context")
 
 
-def test_the_parts_of_a_document_are_its_claims():
+def test_the_parts_of_a_page_are_its_claims():
     found = parts(TEXT)
     own = [one.claim.name for one in ALL if one is not BESIDE]
     assert [name for name in found if "/" in name] == own
@@ -88,7 +93,7 @@ def test_the_parts_of_a_document_are_its_claims():
     assert "26581.04" in found["mask"]  # tables stand before the first claim
     changed = parts(page([MEMORY, SURPRISE, SUM, RATE], VERSIONS))
     assert changed["mask/memory"] == found["mask/memory"]
-    assert changed["The verdicts"] != found["The verdicts"]
+    assert changed["Verdicts"] != found["Verdicts"]
 
 
 HOST = "compiled for host"
@@ -126,7 +131,7 @@ def row(found, tolerance="–", by=HOST, published="4×"):
         ("one line", "one line\n", False),
     ],
 )
-def test_only_what_another_processor_may_change_may_differ(known, new, same):
+def test_only_numbers_that_depend_on_the_processor_may_differ(known, new, same):
     assert alike(known, new) is same
     assert alike(new, known) is same
 
@@ -134,7 +139,7 @@ def test_only_what_another_processor_may_change_may_differ(known, new, same):
 SENTENCE = "- verdict: **reproduced**: Temp: 7 is published, ≈\u202f{} is found here."
 
 
-def test_a_verdicts_sentence_may_differ_as_the_rows_that_it_is_of():
+def test_a_verdicts_sentence_may_differ_like_its_rows():
     def of(found, share):
         return "\n\n".join([SENTENCE.format(found), row(f"≈\u202f{found}", share)])
 

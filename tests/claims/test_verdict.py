@@ -1,18 +1,18 @@
-"""Planted claims: the verdict, sentence and columns that each gets, or why its file is refused."""
+"""Planted claims: verdict, sentence and columns, or the error of the file."""
 
 import pytest
 
 from harness.claims.model import VERDICTS
-from tests.claims.planted_verdicts import said_of, stored
+from tests.claims.planted_verdicts import data_of, stored
 
 CLAIMS = stored()
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim["rule"].replace(" ", "_"))
-def test_what_is_said_of_a_planted_claim(claim, tmp_path, monkeypatch):
+def test_the_verdict_on_a_planted_claim(claim, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert said_of(claim["given"]) == claim["said"]
+    assert data_of(claim["given"]) == claim["said"]
 
 
-def test_every_word_is_there():
+def test_every_outcome_is_planted():
     assert {claim["said"].get("word") for claim in CLAIMS} == {*map(str, VERDICTS), "context", None}

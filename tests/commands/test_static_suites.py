@@ -58,5 +58,5 @@ def test_pages_of_owners_are_those_that_were_read(capsys, monkeypatch):
 
 def test_a_base_is_another_state_of_the_suites():
     project, schedule = None, None  # refused before either is looked at
-    with pytest.raises(UsageError, match="name two implementations"):
+    with pytest.raises(UsageError, match="to compare implementations, name both"):
         compile_base(project, schedule, [], "impl:scatter", print)

@@ -12,7 +12,7 @@ import pytest
 from harness.analysis.compare_runs import SideBySide
 from harness.analysis.suite_results import results_of
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.claims.model import Verdict, Word
+from harness.claims.model import ClaimVerdict, Word
 from harness.claims.report import page
 from harness.commands import output
 from harness.commands.app import app
@@ -27,7 +27,7 @@ from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
 from harness.store.runs import RunFolder
 from harness.store.stored_run import Stored
-from tests.claims.judged import claim
+from tests.claims.verdicts import claim
 from tests.gate.report.outcomes import outcome_of
 from tests.report.conftest import info_of, record_of, timing_of
 
@@ -168,7 +168,7 @@ def test_a_gate(capsys, monkeypatch, broken):
 
 
 def test_claims_page():
-    verdict = Verdict(claim("a", says=LONE, hardware=LONE, needs=LONE), Word.REPRODUCED, LONE, ())
+    verdict = ClaimVerdict(claim("a", says=LONE, hardware=LONE, needs=LONE), Word.REPRODUCED, LONE, ())
     text = page([verdict], {"jax": LONE})
     assert_fit(text)
     assert "alert(1)" in text

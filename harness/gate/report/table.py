@@ -23,11 +23,7 @@ _NAME_COLUMNS = (
     Column("seq", rank=1),
     Column("verdict", right=False),
 )
-_TIME_COLUMNS = (
-    Column("change", rank=1),
-    Column("98 %", rank=3, right=False),
-    Column("pairs", rank=4),
-)
+_TIME_COLUMNS = (Column("change", rank=1), Column("98 %", rank=3, right=False), Column("pairs", rank=4))
 BOUNDS = "98 %: interval between two one-sided 99 % bounds, over pairs of processes."
 _REASON_COLUMN = (Column("reason", rank=1, right=False, folds=True),)
 _RATIOS = {"ratio": "effect", "ratio_low": "low", "ratio_high": "high"}

@@ -251,8 +251,7 @@ class Presentation(NamedTuple):
 PRESENTATIONS = {
     INCORRECT: Presentation("bold red", "error", ERROR, "incorrect: run seqsweep check {labels}"),
     INVALID: Presentation(
-        *("bold red", "error", ERROR),
-        "invalid: fix what the reasons name, then run this gate again",
+        *("bold red", "error", ERROR), "invalid: fix what the reasons name, then run this gate again"
     ),
     REGRESSED: Presentation(
         *("bold red", "error", FAILURE), "regressed: run seqsweep gate --last --explain {worst}"

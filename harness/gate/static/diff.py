@@ -255,7 +255,7 @@ def _doubts(base: StaticSide, candidate: StaticSide) -> list[str]:
     notes += newly_idle(kernel_pairs(base.kernels, candidate.kernels))
     notes += [
         f"kernels on {target} cannot be compared: the candidate launches none that compiles; "
-        f"for the reason run seqsweep static --target {target}"
+        f"run seqsweep static --target {target} for the reason"
         for target, kernels in base.kernels.items()
         if kernels and not candidate.kernels.get(target)
     ]

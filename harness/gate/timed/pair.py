@@ -160,8 +160,7 @@ class Pair:
             if contexts + needs > limit:
                 both, most = format_bytes(contexts + needs), format_bytes(limit)
                 paired.settle(
-                    NOT_ENOUGH,
-                    f"both sides together plan {both}; the limit is {most}: raise --memory",
+                    NOT_ENOUGH, f"both sides together plan {both}; the limit is {most}: raise --memory"
                 )
             elif planned + needs > limit:
                 waiting.append(paired)

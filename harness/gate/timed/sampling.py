@@ -88,10 +88,7 @@ class PairSampler:
             paired.resolve()
             return []
         if answer["compiled"] and not warm:
-            paired.settle(
-                INVALID,
-                f"the {side} compiles in timed code; use the same shapes in every call",
-            )
+            paired.settle(INVALID, f"the {side} compiles in timed code; use the same shapes in every call")
         return answer["samples_s"]
 
     def _verify_again(self, paired: PairedCase, samples: Samples) -> None:

@@ -1,4 +1,4 @@
-"""Wrong input to `gate`: one sentence with the nearest word or the remedy, exit code 2, nothing measured."""
+"""Wrong input to `gate`: one sentence with the nearest name or a remedy, exit code 2, no measurement."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def work(repositories, plugin_of):
         ("", "fetch origin main:refs/remotes/origin/main, or name a base with --against git:REF"),
     ],
 )
-def test_a_mistake_is_a_sentence(in_process, environment, monkeypatch, work, words, says):
+def test_a_mistake_is_one_sentence(in_process, environment, monkeypatch, work, words, says):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     said = in_process("gate", *words.split(), folder=work.folder)

@@ -1,4 +1,4 @@
-"""`gate --static` on a Pallas kernel with a larger block: the VMEM it takes."""
+"""`gate --static` on a Pallas kernel with a larger block: its VMEM."""
 
 import pytest
 

@@ -72,7 +72,7 @@ FALLS_BACK = "return lax.top_k(scores, w.topk)"
 
 @pytest.fixture(scope="module")
 def work(repositories, plugin_of):
-    """A repository without a remote: tag `broken` has a plugin of half a line, HEAD a good one."""
+    """A repository without a remote: tag `broken` has a plugin with a syntax error, HEAD a good one."""
     made = repositories("work")
     files = {
         "bench.yaml": BENCH.format(removed="same, gone, went"),
@@ -101,7 +101,7 @@ def static(gate, work):
 
 @pytest.fixture(scope="module")
 def every(static, tmp_path_factory):
-    """(what a gate over all suites says on GitHub, the folder of its reports)."""
+    """(output of a gate over all suites on GitHub, the folder of its reports)."""
     folder = tmp_path_factory.mktemp("github")
     github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     suites = ("same", "roomy", "busy", "wrong", "selection", "removed", "added", "shifted", "meant")
@@ -109,7 +109,7 @@ def every(static, tmp_path_factory):
 
 
 def name(case):
-    """Its implementation, and what else tells it from the others of these suites."""
+    """A case's implementation, and its difference from other cases of these suites."""
     marks = {"seq=128": " at 128", "shift=1": " shifted"}
     told = [mark for field, mark in marks.items() if field in case["case"]]
     return "".join([case["case"].split("@")[0].split("/")[1], *told])
@@ -123,7 +123,7 @@ def reasons(said):
     return {name(case): case["reason"] for case in said.json["cases"]}
 
 
-def test_every_kind_of_change_has_its_verdict_and_the_worst_is_the_gates(every):
+def test_every_kind_of_change_has_a_verdict_and_the_worst_is_the_gates(every):
     said, _ = every
     assert verdicts(said) == {
         "same": "unchanged",
@@ -138,7 +138,7 @@ def test_every_kind_of_change_has_its_verdict_and_the_worst_is_the_gates(every):
 
 
 def test_more_memory_more_arithmetic_and_a_fallback_are_regressions(every):
-    """One more temporary buffer; twice the FLOPs; and lax.top_k where an approximation was."""
+    """One more temporary buffer; twice the FLOPs; and lax.top_k instead of an approximation."""
     told = reasons(every[0])
     assert "temp 0 B -> 256 B" in told["roomy"]
     assert told["busy"] == "FLOPs 64 -> 128 (2.00×)"
@@ -147,22 +147,22 @@ def test_more_memory_more_arithmetic_and_a_fallback_are_regressions(every):
     assert all(case["file"].endswith(".py") and case["line"] > 1 for case in regressed)
 
 
-def test_what_the_base_lacks_is_told(every):
+def test_cases_that_the_base_lacks_have_a_reason(every):
     told = reasons(every[0])
     assert "the base does not have field shift=1" in told["same shifted"]
     assert "points/fresh is not registered in the base" in told["fresh"]
 
 
-def test_a_case_that_may_go_is_left_out_with_its_reason(every):
+def test_an_accepted_removal_is_left_out_with_its_reason(every):
     assert list(every[0].json["left_out"].values()) == ["vanished, as accepted: nobody calls it"]
 
 
-def test_an_accepted_change_is_told(every):
+def test_an_accepted_change_is_a_note(every):
     notes = next(case["notes"] for case in every[0].json["cases"] if name(case) == "roomy at 128")
     assert any("temp 0 B -> 512 B: rolls for alignment" in note for note in notes), notes
 
 
-def test_a_summary_annotations_and_junit_count_alike(every):
+def test_summary_annotations_and_junit_have_the_same_counts(every):
     said, folder = every
     assert [line.split(" ")[0] for line in said.err.splitlines() if line.startswith("::")] == ["::error"] * 5
     page = (folder / "summary.md").read_text()

@@ -1,4 +1,4 @@
-"""`gate` with a clock on calls of a microsecond: what it keeps, survives and says, and no verdict's value."""
+"""Timed `gate` on calls of a microsecond: storage, faults and output, without checking verdicts."""
 
 import signal
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ import pytest
 
 from harness.gate.outcome import WEIGHT
 
-pytestmark = pytest.mark.long  # minutes by the clock; what decides is tested with a clock of its own
+pytestmark = pytest.mark.long  # takes minutes; decisions are tested with a fake clock
 
 BENCH = """\
 plugins: [kernels.py]
@@ -37,7 +37,7 @@ AFTER = {
     "is_killed": "import os, signal\nreturn lambda x: os.kill(os.getpid(), signal.SIGKILL)",
     "leaves_late": LATE,
 }
-# A budget that no load of the machine exhausts: how many pairs fit into one is tested with a fake clock.
+# A budget that is enough on a loaded machine; the number of pairs in a budget is tested with a fake clock.
 FOUR_PAIRS = ("--max-pairs", "4", "--delta", "90%", "--budget", "3600s")
 SELF_CHECK = ("calm", "--self-check", *FOUR_PAIRS)
 CASES = [f"points/{name}@seq={seq}:fwd:cpu" for seq in (64, 128) for name in ("adds", "sums")]
@@ -53,7 +53,7 @@ def work(repositories, plugin_of):
 
 @pytest.fixture(scope="module")
 def checked(work, gate, tmp_path_factory):
-    """A self-check to its end."""
+    """A complete self-check."""
     results = tmp_path_factory.mktemp("results")
     words = (*SELF_CHECK, "--results", str(results), "--json")
     return SimpleNamespace(results=results, said=gate(work, *words))
@@ -68,10 +68,10 @@ def test_ctrl_c_leaves_no_gate(work, start, gate, wait_until, tmp_path):
     assert err.splitlines()[-1] == "seqsweep: stopped"
     assert list(tmp_path.glob("gates/*")) == []
     last = gate(work, "--last", "--results", str(tmp_path))
-    assert (last.code, "no gate is kept" in last.err) == (2, True)
+    assert (last.code, "no gate is stored" in last.err) == (2, True)
 
 
-def test_a_self_check_says_everything_about_every_case(checked):
+def test_a_self_check_reports_every_case(checked):
     data = checked.said.json
     assert sorted(case["case"] for case in data["cases"]) == sorted(CASES)
     assert {case["verdict"] for case in data["cases"]} <= set(WEIGHT)
@@ -96,8 +96,8 @@ def test_the_last_gate_is_shown_again(work, gate, checked):
         assert says in unknown.err
 
 
-def test_what_cannot_be_written_is_no_regression(work, gate, start, checked, tmp_path):
-    """1 says regressed, and is Python's own code for whatever goes wrong."""
+def test_an_unwritable_report_is_not_a_regression(work, gate, start, checked, tmp_path):
+    """Exit code 1 means regressed, and is also Python's code for any error."""
     (tmp_path / "file").touch()
     again = ("--last", "--results", str(checked.results))
     page = gate(work, *again, GITHUB_STEP_SUMMARY=str(tmp_path / "file" / "page.md"))
@@ -113,9 +113,7 @@ def test_what_cannot_be_written_is_no_regression(work, gate, start, checked, tmp
     assert unread.wait(60) == 5
 
 
-def test_a_case_that_ends_its_process_is_invalid_and_its_neighbours_are_measured(
-    work, gate, tmp_path, left_behind
-):
+def test_a_case_that_ends_its_process_is_invalid_and_others_are_measured(work, gate, tmp_path, left_behind):
     words = ("killers", "--against", "git:HEAD", *FOUR_PAIRS, "--json")
     said = gate(work, *words, "--results", str(tmp_path))
     found = {case["case"].split("@")[0].split("/")[1]: case for case in said.json["cases"]}
@@ -129,7 +127,7 @@ def test_a_case_that_ends_its_process_is_invalid_and_its_neighbours_are_measured
     assert left_behind() == []
 
 
-def test_a_killed_gate_leaves_nothing_to_the_next(work, gate, start, wait_until, tmp_path, left_behind):
+def test_a_killed_gate_does_not_affect_the_next(work, gate, start, wait_until, tmp_path, left_behind):
     running = start(work, "calm", "--against", "git:HEAD", "--max-pairs", "4", "--results", str(tmp_path))
     assert wait_until(lambda: len(work("worktree", "list").splitlines()) == 2, 120)
     below = psutil.Process(running.pid).children(recursive=True)

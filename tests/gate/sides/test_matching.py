@@ -104,14 +104,8 @@ def with_options(*options):
             *(case(dtype="bf16"), instead(replace(DTYPE, choices=("f32",))), {}),
             "the base does not accept field dtype=bf16",
         ),
-        (
-            *(case(rows=2), instead(number("rows", 4, minimum=4)), {}),
-            "the base does not accept field rows=2",
-        ),
-        (
-            *(case(rows=None), instead(number("rows", 4)), {}),
-            "the base does not accept field rows=none",
-        ),
+        (*(case(rows=2), instead(number("rows", 4, minimum=4)), {}), "the base does not accept field rows=2"),
+        (*(case(rows=None), instead(number("rows", 4)), {}), "the base does not accept field rows=none"),
         (case(options=KEPT), {}, with_options(KEEP), case()),
         (
             *(case(options={"buckets": 64, "keep": 3}), {}, with_options(KEEP)),

@@ -8,27 +8,13 @@ import pytest
 
 from harness.core.errors import MachineError, UsageError
 from harness.gate.options import GateOptions
-from harness.gate.outcome import (
-    INCORRECT,
-    REGRESSED,
-    TIME,
-    CaseVerdict,
-    GateOutcome,
-)
+from harness.gate.outcome import INCORRECT, REGRESSED, TIME, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan
 from harness.gate.sides.side import Side
 from harness.gate.timed import run as module
 from harness.gate.timed.decision import CaseEvidence, Margin, PairResult
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
-from harness.gate.timed.run import (
-    HEADER,
-    StoredGate,
-    TimedResult,
-    looks,
-    new_folder,
-    newest_gate,
-    store_gate,
-)
+from harness.gate.timed.run import HEADER, StoredGate, TimedResult, looks, new_folder, newest_gate, store_gate
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.sweep.settings import Accept
 from tests.gate.timed.fakes import pair_of

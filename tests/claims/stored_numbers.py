@@ -1,8 +1,8 @@
-"""The numbers of a text, line by line: what is kept of the documents that claims quote.
+"""Numbers of a text, by line: the stored part of the documents that claims quote.
 
-The documents' wording is not ours and stays outside; a file in `kept/` has a title, the hash of the text
+The documents' wording is not ours and stays outside; a file in `stored/` has a title, the hash of the text
 that it was read from, and the numbers of each line. One is written by
-`python -m tests.claims.kept_numbers TITLE <TEXT >FILE`.
+`python -m tests.claims.stored_numbers TITLE <TEXT >FILE`.
 """
 
 import re
@@ -12,7 +12,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-KEPT = Path(__file__).with_name("kept")
+STORED = Path(__file__).with_name("stored")
 SCALES = ("K", "k", "M", "G", "B", "T", "Ki", "Mi", "Gi", "Ti")
 UNITS = ("x", "X", "s", "ms", "us", "th", "D", *(f"{scale}B" for scale in SCALES))
 NUMBER = re.compile(
@@ -30,8 +30,8 @@ def numbers(line: str) -> tuple[str, ...]:
     return tuple("".join(match.groups("")).replace(",", "") for match in NUMBER.finditer(line))
 
 
-def kept(title: str, text: bytes) -> str:
-    """A file of `kept/` for a document."""
+def format_numbers(title: str, text: bytes) -> str:
+    """Text of a file in `stored/` for a document."""
     lines = [f"# {title}", f"# sha256 of the text: {sha256(text).hexdigest()}", HOW]
     for place, line in enumerate(text.decode().split("\n"), 1):
         if found := numbers(line):
@@ -40,8 +40,8 @@ def kept(title: str, text: bytes) -> str:
 
 
 @cache
-def read(name: str, folder: Path = KEPT) -> dict[int, frozenset[Decimal]]:
-    """The numbers of a document by line. FileNotFoundError where nothing was kept of it."""
+def read(name: str, folder: Path = STORED) -> dict[int, frozenset[Decimal]]:
+    """Numbers of a document by line. FileNotFoundError if it is not stored."""
     found: dict[int, frozenset[Decimal]] = {}
     for line in (folder / f"{name}.numbers").read_text().splitlines():
         if not line.startswith("#"):
@@ -51,11 +51,11 @@ def read(name: str, folder: Path = KEPT) -> dict[int, frozenset[Decimal]]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(kept(sys.argv[1], sys.stdin.buffer.read()))
+    sys.stdout.write(format_numbers(sys.argv[1], sys.stdin.buffer.read()))
 
 
 def line_numbers(cited: str) -> frozenset[int]:
-    """The numbers of all cited lines (`46,51` or `28-39`)."""
+    """Numbers of all cited lines (`46,51` or `28-39`)."""
     numbers_: set[int] = set()
     for part in filter(None, cited.split(",")):
         first, _, last = part.partition("-")

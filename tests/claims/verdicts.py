@@ -1,9 +1,9 @@
-"""Verdicts made by hand, of every word."""
+"""Hand-made verdicts, one of every outcome."""
 
 from typing import Any
 
 from harness.claims.documents import Citation, Source, Table
-from harness.claims.model import Claim, Figure, Reading, Verdict, Word
+from harness.claims.model import Claim, ClaimVerdict, Figure, FigureResult, Word
 from harness.claims.quantity import Missing, Quantity
 
 PULL = Source("Pull #1, description", "https://example.org/1", "Pull #1", "1a2b3c4", "000")
@@ -32,56 +32,58 @@ ROWS = Table(
     id="b200",
 )
 TEMP = Figure("temp", "B", published="2Gi", found=2**31 + 2**20, within=(0.05, "rounded"))
-MEMORY = Verdict(
+MEMORY = ClaimVerdict(
     claim("memory", rows=1024, seq=131072, target=TARGET),
     Word.REPRODUCED,
     "Temp: 2 GiB is published, and found.",
     (
-        Reading(
+        FigureResult(
             TEMP, agrees=True, rows=1, by=("compiled for tpu:v5p",), targets=(TARGET,),
         ),
-        Reading(
+        FigureResult(
             Figure("ratio", "×", (50, 800), arithmetic(64.0, "17179869184 / 268435456")), agrees=True, rows=1,
         ),
     ),
 )  # fmt: skip
-RATE = Verdict(
+RATE = ClaimVerdict(
     claim("rate", Word.IMPLAUSIBLE, table=ROWS, headline="The hardware cannot be that fast."),
     Word.IMPLAUSIBLE,
     "It is above the peak.",
     (
-        Reading(
+        FigureResult(
             Figure("rate", "TFLOP/s", follows=arithmetic(4990.0, "65536 / 3.7"), at_most=2250, row=2**16),
             agrees=False, against=Word.IMPLAUSIBLE, rows=2, by=("the device's file",),
         ),
     ),
 )  # fmt: skip
-TIME = Verdict(
+TIME = ClaimVerdict(
     claim("time", Word.NOT_CHECKABLE, because="It takes a TPU."),
     Word.NOT_CHECKABLE,
     "It takes a TPU.",
     (
-        Reading(Figure("time", "ms", 153), rows=1),
-        Reading(
+        FigureResult(Figure("time", "ms", 153), rows=1),
+        FigureResult(
             Figure("seen", "×", found=arithmetic(2.4321, "4.8642 / 2")), rows=1, by=("compiled for tpu:v5p",),
             targets=(TARGET,),
         ),
     ),
 )  # fmt: skip
-SURPRISE = Verdict(claim("surprise"), Word.CONTRADICTED, "Size: 1 is published, 2 is found here.")
+SURPRISE = ClaimVerdict(claim("surprise"), Word.CONTRADICTED, "Size: 1 is published, 2 is found here.")
 LIBTPU = "libtpu is not installed"
-LACKING = Verdict(
+LACKING = ClaimVerdict(
     claim("lacking"),
     Word.NOT_CHECKABLE,
     f"{LIBTPU}.",
-    (Reading(Figure("temp", published=1, found=Quantity(None, missing=Missing(LIBTPU))), missing=LIBTPU),),
+    (
+        FigureResult(
+            Figure("temp", published=1, found=Quantity(None, missing=Missing(LIBTPU))), missing=LIBTPU
+        ),
+    ),
     incomplete=LIBTPU,
 )
-SUM = Verdict(claim("sum", Word.INCONSISTENT, table=ROWS), Word.INCONSISTENT, "One is counted twice.")
-FOREIGN = Verdict(claim("foreign", Word.ELSEWHERE, needs="the time, on a TPU"), Word.ELSEWHERE, "It agrees.")
-BESIDE = Verdict(
-    claim("beside", Word.CONTRADICTED, PAPER),
-    Word.CONTRADICTED,
-    "It is more.",
+SUM = ClaimVerdict(claim("sum", Word.INCONSISTENT, table=ROWS), Word.INCONSISTENT, "One is counted twice.")
+FOREIGN = ClaimVerdict(
+    claim("foreign", Word.ELSEWHERE, needs="the time, on a TPU"), Word.ELSEWHERE, "It agrees."
 )
+BESIDE = ClaimVerdict(claim("beside", Word.CONTRADICTED, PAPER), Word.CONTRADICTED, "It is more.")
 ALL = (MEMORY, RATE, TIME, SURPRISE, LACKING, SUM, FOREIGN, BESIDE)

@@ -1,12 +1,12 @@
-"""What a claim's function is answered, each from evidence made by hand."""
+"""Evidence of a claim's function, from hand-made evidence."""
 
 from dataclasses import replace
 
 import pytest
 
-from harness.claims.answers import Answers
 from harness.claims.documents import Source
-from harness.claims.model import Claim, Judged, Need
+from harness.claims.evidence_context import EvidenceContext
+from harness.claims.model import Claim, ContractOutcome, EvidenceRequest
 from harness.core.case import Case
 from harness.core.errors import UsageError
 from harness.core.record import Cost
@@ -25,8 +25,8 @@ def case(implementation="mask/a", mode="fwd", options=(), **shape):
 
 
 def known(target="host", of=None, told=None, *, facts=None, **shape):
-    need = Need(Need.COMPILE, of or case(**shape), target)
-    return {need: CompileResult("ok", told or Static.none("not compiled"), facts=facts or {})}
+    request = EvidenceRequest(EvidenceRequest.COMPILE, of or case(**shape), target)
+    return {request: CompileResult("ok", told or Static.none("not compiled"), facts=facts or {})}
 
 
 def compiled(target="host", of=None, program=None, calls=(), **figures):
@@ -36,11 +36,17 @@ def compiled(target="host", of=None, program=None, calls=(), **figures):
 def answers(evidence=(), table=TABLE):
     claim = Claim("adds up", on="any", table=Source("Paper").table(table))
     claim.family, claim.shape = "mask", SHAPE
-    return Answers(claim, CATALOG, dict(evidence))
+    return EvidenceContext(claim, CATALOG, dict(evidence))
 
 
-COMPILED, JUDGE = Need(Need.COMPILE, case(), "host"), Need(Need.JUDGE, case())
-CHECK, COSTED = Need(Need.JUDGE, case(), check="mask/order"), Need(Need.COST, case())
+COMPILED, CONTRACT = (
+    EvidenceRequest(EvidenceRequest.COMPILE, case(), "host"),
+    EvidenceRequest(EvidenceRequest.CONTRACT, case()),
+)
+CHECK, COSTED = (
+    EvidenceRequest(EvidenceRequest.CONTRACT, case(), check="mask/order"),
+    EvidenceRequest(EvidenceRequest.COST, case()),
+)
 LENGTHS = [
     compiled(TPU, case(seq=1024), temp_bytes=low) | compiled(TPU, case(seq=4096), temp_bytes=48)
     for low in (3, 0)
@@ -50,7 +56,7 @@ FACTS = known(told=static(), facts={"path": "fast", "blocks": 16, "unset": None}
 PROGRAMS = compiled(program="sha256:a", calls=("TopK",)) | compiled(TPU, program="sha256:a")
 OPS = known(TPU, told=replace(static("sha256:a"), opcodes={"convolution": 3, "sort": 1}))
 FAILED = ("timeout", "crashed", "skipped", "oom")
-# (what is asked, of which evidence)
+# (what is context, of which evidence)
 ASKS = {
     "a figure over another's": (
         lambda e: e.temp_bytes("mask/a", TPU) / e.temp_bytes("a", TPU, rows=2),
@@ -95,22 +101,31 @@ ASKS = {
         {COMPILED: CompileResult.failed("unsupported", "libtpu is not installed", transient=True)},
     ),
     **{
-        f"{what} of a {status} case": (ask, {need: made(status, "why")})
+        f"{what} of a {status} case": (ask, {request: made(status, "why")})
         for status in FAILED
-        for what, ask, need, made in (
+        for what, ask, request, made in (
             ("the program", lambda e: e.program("a", "host"), COMPILED, CompileResult.failed),
             ("a fact", lambda e: e.fact("a", "path"), COMPILED, CompileResult.failed),
-            ("the contract", lambda e: e.status("a"), JUDGE, Judged),
-            ("a check", lambda e: e.check("mask/order", "a"), CHECK, Judged),
+            ("the contract", lambda e: e.status("a"), CONTRACT, ContractOutcome),
+            ("a check", lambda e: e.check("mask/order", "a"), CHECK, ContractOutcome),
         )
     },
     "costs": (lambda e: e.cost_flops("a") / e.cost_bytes("a"), {COSTED: Cost(flops=6.0, bytes=2.0)}),
     "a cost without a formula": (lambda e: e.cost_dense_flops("a"), {COSTED: Cost(flops=6.0, bytes=2.0)}),
     "costs refused": (lambda e: e.cost_flops("a"), {COSTED: "refused"}),
-    "a contract refused": (lambda e: e.status("a") == "ok", {JUDGE: Judged("unsupported", "needs a GPU")}),
-    "a contract not run": (lambda e: e.status("a"), {JUDGE: Judged(None, "its contract did not run")}),
+    "a contract refused": (
+        lambda e: e.status("a") == "ok",
+        {CONTRACT: ContractOutcome("unsupported", "needs a GPU")},
+    ),
+    "a contract not run": (
+        lambda e: e.status("a"),
+        {CONTRACT: ContractOutcome(None, "its contract did not run")},
+    ),
     **{
-        f"a check of {checks}": (lambda e: e.check("mask/order", "a"), {CHECK: Judged("ok", "", checks)})
+        f"a check of {checks}": (
+            lambda e: e.check("mask/order", "a"),
+            {CHECK: ContractOutcome("ok", "", checks)},
+        )
         for checks in ({}, {"mask/order": None}, {"mask/twice": True}, {"mask/order": False})
     },
     "growth": (lambda e: e.growth("dense", 8192), {}),
@@ -120,29 +135,33 @@ ASKS = {
 }
 
 
-def test_what_is_answered():
-    said = []
+def test_values_from_evidence():
+    lines = []
     for name, (ask, evidence) in ASKS.items():
         found = ask(answers(evidence))
         value = f"{found.value:.6g}" if isinstance(found.value, float) else found.value
         text = f"{value} = {found.text}" if found.text else value
         if found.missing:
             text = f"none{', incomplete' if found.missing.incomplete else ''}: {found.missing}"
-        said.append(f"{name}: {text}; by {', '.join(found.by)}; on {', '.join(found.targets) or 'no target'}")
-    assert_golden("claims_answers.txt", "\n".join(said) + "\n")
+        lines.append(
+            f"{name}: {text}; by {', '.join(found.by)}; on {', '.join(found.targets) or 'no target'}"
+        )
+    assert_golden("claims_answers.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize("figure", [figure for figure in ALL_FIGURES if figure != "optimal_s"])
-def test_every_figure_is_the_one_that_it_is_called(figure):
+def test_figures_have_their_names(figure):
     assert getattr(answers(compiled(**{figure: 11})), figure)("a", "host").value == 11
     assert f"{figure} of mask/a@" in str(getattr(answers(compiled()), figure)("a", "host").missing)
 
 
-def test_what_is_asked_is_noted():
-    asked = answers()
-    asked.temp_bytes("mask/a", TPU)
-    asked.temp_bytes("a", TPU, rows=2)
-    assert list(asked.needs) == [Need(Need.COMPILE, of, TPU) for of in (case(), case(rows=2))]
+def test_requests_are_collected():
+    context = answers()
+    context.temp_bytes("mask/a", TPU)
+    context.temp_bytes("a", TPU, rows=2)
+    assert list(context.requests) == [
+        EvidenceRequest(EvidenceRequest.COMPILE, of, TPU) for of in (case(), case(rows=2))
+    ]
 
 
 def test_rows_growth_and_a_fit():
@@ -150,12 +169,12 @@ def test_rows_growth_and_a_fit():
     assert [[cell.value for cell in row] for row in e.each("sparse")] == [[1024, 4], [4096, 4], [8192, 2]]
     assert (e["16384"].dense.value, e["16384"].sparse.value) == (16, "OOM")
     for length in (1024, 3000, 16384 * 2):
-        with pytest.raises(UsageError, match=f"no pair of rows at {length / 2:g} and {length}"):
+        with pytest.raises(UsageError, match=f"not have rows at {length / 2:g} and {length}"):
             e.growth("sparse", length)
     assert answers(table=SQUARE).fit("dense", 16384).value == pytest.approx(1 + 1e-6 * 16384**2)
 
 
-def test_rows_that_begin_alike_are_refused_where_both_are_needed():
+def test_two_rows_of_one_length_are_refused():
     twice = "n  dense  sparse\n1024  1.0  4.0\n4096  4.0  4.0\n4096  2.0  OOM"
-    with pytest.raises(UsageError, match="two rows of the table begin with 4096"):
+    with pytest.raises(UsageError, match="the table has two rows for 4096"):
         answers(table=twice).first_win("dense", "sparse")
