@@ -115,7 +115,7 @@ def _judge_result(
         shapes = [tuple(leaf.shape) for leaf in array_files.leaves(result)]
         expected_shapes = [expected.whole_shape(leaf) for leaf in array_files.leaves(expected.result)]
         if shapes != expected_shapes:
-            laid_out = f", laid out {meaning.layout}" if meaning.layout else ""
+            laid_out = f", with axes {meaning.layout}" if meaning.layout else ""
             text = f"the result has the shapes {shapes}; the reference has {expected_shapes}{laid_out}"
             return Judgement(False, {"mismatches": None}, text)
         result = array_files.map_leaves(result, lambda leaf: leaf[:, expected.rows])

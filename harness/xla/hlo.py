@@ -39,7 +39,7 @@ class Instruction:
 
     @property
     def called(self) -> dict[str, list[str]]:
-        """The called computations by their role, such as `body`."""
+        """The called computations by their role, for example `body`."""
         if "=%" not in self.attributes and "={%" not in self.attributes:
             return {}
         return {role: OPERAND.findall(names) for role, names in CALLED.findall(self.attributes)}
@@ -67,7 +67,7 @@ class Computation:
 class Graph:
     """The computations of a module by name, and its entry computation.
 
-    ValueError where the text has a form that this parser does not know.
+    ValueError for text that this parser does not know.
     """
 
     def __init__(self, text: str) -> None:
@@ -77,7 +77,7 @@ class Graph:
             self.computations[computation.name] = computation
             self.entry = computation.name if entry else self.entry
         if not self.entry:
-            raise ValueError("no computation to begin with")
+            raise ValueError("the module has no entry computation")
 
     @classmethod
     def of(cls, module: Any) -> Graph:
@@ -159,7 +159,7 @@ def _computation(lines: list[str]) -> tuple[bool, Computation]:
     for line in lines[1:-1]:
         match = INSTRUCTION.match(line)
         if match is None:
-            raise ValueError(f"no instruction: {line[:80]}")
+            raise ValueError(f"not an instruction: {line[:80]}")
         last, name, *rest = match.groups()
         instructions[name] = Instruction(name, *rest)
         root = name if last else root
@@ -168,5 +168,5 @@ def _computation(lines: list[str]) -> tuple[bool, Computation]:
 
 
 def jaxlib_hlo() -> Any:
-    """The module of jaxlib that has classes of HLO modules; loaded only where it is used."""
+    """The module of jaxlib with the classes of HLO modules, loaded only when it is used."""
     return importlib.import_module("jaxlib._hlo")

@@ -27,12 +27,12 @@ class TestWithin:
         good, bad = (judge(within(rel_rms=0.02), want * (1 + e), want) for e in (0.0199, 0.0201))
         assert (good.passed, good.reason) == (True, "")
         assert good.figures == {"relative_rms": pytest.approx(0.0199), "relative_rms_bound": 0.02}
-        assert (bad.passed, bad.reason) == (False, "result is off by 2.01e-02 relative RMS; 0.02 is allowed")
+        assert (bad.passed, bad.reason) == (False, "result has a relative RMS error of 2.01e-02; 0.02 is allowed")
 
     def test_no_part_hides_behind_another(self):
         good, bad = self.want, self.want * 1.5
         verdict = judge(within(rel_rms=0.1), {"a": good, "b": bad}, {"a": good, "b": good})
-        assert verdict.reason.startswith("b is off by 5.00e-01")
+        assert verdict.reason.startswith("b has a relative RMS error of 5.00e-01")
 
     def test_one_element_may_be_far_off(self):
         got = self.want.copy()
@@ -45,7 +45,7 @@ class TestWithin:
         got[1, 2, 3] = strange
         verdict = judge(within(rel_rms=0.9), got, want)
         differs = f"result[1, 2, 3] is {strange}; the reference has {want[1, 2, 3]}"
-        assert verdict.reason == f"{differs}; so differ 1 of {want.size} elements"
+        assert verdict.reason == f"{differs}; 1 of {want.size} elements differ like this"
         want[1, 2, 3] = strange
         assert judge(within(rel_rms=1e-9), got, want).passed
 
@@ -125,4 +125,4 @@ class TestRecall:
 
     def test_what_is_no_selection_is_a_sentence(self):
         for tree in (self.scores, (self.indices, self.indices), (self.indices, self.scores)):
-            assert judge(recall(at_least=0.5), tree, tree).reason.startswith("recall judges one part of")
+            assert judge(recall(at_least=0.5), tree, tree).reason.startswith("recall needs one part of")

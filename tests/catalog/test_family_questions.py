@@ -95,5 +95,5 @@ def test_a_plugins_family_answers_from_its_own_process(tmp_path):
 
 
 def test_a_family_that_breaks_is_named(tmp_path):
-    with pytest.raises(MachineError, match="the families' costs are not to be had"):
+    with pytest.raises(MachineError, match="the families' costs cannot be computed"):
         family_questions.costs([CostQuestion(str(tmp_path / "none.py"), "own", "plain", (("seq", 1),))])

@@ -80,7 +80,7 @@ def test_documents_of_a_file_are_drawn_from_it(tmp_path, monkeypatch):
     row = packed_rows(mine, "first_fit", 0, 200, 1)[0]
     assert set(row) <= {30, 70, 200}  # a longer one is truncated to the row
     Path("mine.csv").write_text("tokens\n1\n")
-    with pytest.raises(Unsupported, match="rows of 1048576 tokens hold too many documents"):
+    with pytest.raises(Unsupported, match="rows of 1048576 tokens contain too many documents"):
         packed_rows(identify_table("mine.csv"), "first_fit", 0, 1 << 20, 1)
 
 

@@ -61,9 +61,9 @@ def test_of_a_framework_of_an_older_record_nothing_is_known(register):
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        (f"{__name__}:Tables", "a type is no FrameworkTraits.; repair or uninstall its package"),
-        ("no_such_package:TRAITS", "ModuleNotFoundError: .*; repair or uninstall its package"),
-        (f"{__name__}:NONE", "AttributeError: .*; repair or uninstall its package"),
+        (f"{__name__}:Tables", "it is a type, not a FrameworkTraits.; fix or uninstall its package"),
+        ("no_such_package:TRAITS", "ModuleNotFoundError: .*; fix or uninstall its package"),
+        (f"{__name__}:NONE", "AttributeError: .*; fix or uninstall its package"),
     ],
 )
 def test_what_an_entry_point_must_not_name_is_one_sentence(register, place, says):

@@ -44,10 +44,10 @@ def test_implementations_may_share_a_meaning_by_its_name(read):
 
 def test_a_name_has_one_meaning(read, tmp_path):
     text = 'OwnSemantics(exact(), every, name="all")'
-    with pytest.raises(UsageError, match='semantics "all" has two meanings in this file'):
+    with pytest.raises(UsageError, match='semantics "all" is defined twice in this file'):
         read(("one", text), ("two", text))
     mine = Catalog({}, read(("one", text), name="a.py"))
-    with pytest.raises(UsageError, match=r'semantics "all" of family topk is brought by .*a\.py and .*b\.py'):
+    with pytest.raises(UsageError, match=r'semantics "all" of family topk is defined twice, in .*a\.py and .*b\.py'):
         mine.merged(Catalog({}, read(("two", text), name="b.py")))
 
 

@@ -108,7 +108,7 @@ def test_one_may_bring_its_own_family(read, tmp_path):
 
 def test_two_families_of_one_name_are_refused(read):
     again = TABLE.replace("FAMILY =", "AGAIN =").replace("2 * x", "3 * x")
-    assert 'two families are called "points"; rename one' in refusal(read, FAMILY + again + USES)
+    assert 'two families have the name "points"; rename one' in refusal(read, FAMILY + again + USES)
 
 
 def test_its_hash_is_that_of_family_and_workload_too(read, tmp_path):
@@ -145,7 +145,7 @@ def test_a_files_sentence_is_that_of_its_only_builder(read, builders, sentences)
 def test_a_workload_without_a_family_is_one_sentence(read, tmp_path):
     (tmp_path / "workload.py").write_text(IMPORTS + POINTS)
     text = IMPORTS + "from workload import Points" + USES
-    assert "no family has the workload Points; declare a Family beside that class" in refusal(read, text)
+    assert "no family has the workload Points; declare a Family in the module of that class" in refusal(read, text)
     (tmp_path / "family.py").write_text("FAMILY = None\n")
     assert "no family has the workload Points" in refusal(read, text)
 
@@ -162,17 +162,17 @@ def test_a_plugin_may_keep_a_large_file_while_it_is_imported(read):
 
 
 def test_one_that_hangs_is_given_up(read):
-    assert "took more than 0.5 s; move work from the module's top" in refusal(read, "while True: pass", 0.5)
+    assert "took more than 0.5 s; move code from the module's top" in refusal(read, "while True: pass", 0.5)
 
 
 def test_one_that_is_not_there(tmp_path):
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(UsageError, match="does not exist; name a Python file"):
         plugin(str(tmp_path / "missing.py"))
     for missing in ("missing_module", "missing_module.below", "json.missing_module"):
         with pytest.raises(UsageError) as caught:
             plugin(missing)
         name = missing.removesuffix(".below")
-        says = f"plugin {missing} cannot be read: No module named '{name}'; a file's name ends in .py"
+        says = f"plugin {missing} cannot be read: No module named '{name}'; for a file, write a name that ends in .py"
         assert str(caught.value) == says
 
 
@@ -180,7 +180,7 @@ def test_one_that_is_not_there(tmp_path):
     "source", ["/etc/passwd", "../../etc/passwd", "..", "", "./mine", "/here/numpy", "a b"]
 )
 def test_one_that_is_no_python_file_and_no_module(source):
-    with pytest.raises(UsageError, match=r"is neither a file whose name ends in \.py nor a module's name"):
+    with pytest.raises(UsageError, match=r"is not a \.py file or a module name"):
         plugin(source)
 
 

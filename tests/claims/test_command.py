@@ -237,7 +237,7 @@ def test_an_outcome_is_printed_as_json_and_as_a_table(place, capfd):
     out = capfd.readouterr().out
     assert "mask/arithmetic" in out
     assert "6 claims: 4 reproduced, 2 adds up; 2 more for context" in out
-    assert "does not exist: seqsweep claims writes it" in out.replace("\n", "")
+    assert "does not exist; run seqsweep claims to write it" in out.replace("\n", "")
 
 
 def test_findings_list_the_claims_that_do_not_hold(place):
@@ -247,5 +247,5 @@ def test_findings_list_the_claims_that_do_not_hold(place):
         ("mask/host", "Seven bytes on the host", "contradicted"),
         ("mask/tpu", "Eight bytes on a TPU", "contradicted"),
     ]
-    assert claims_part({"topk"}, place.catalog).sentences == ("None that is known of.",)
+    assert claims_part({"topk"}, place.catalog).sentences == ("No published claim is known to be wrong.",)
     assert claims_part({"gone"}, place.catalog) is None

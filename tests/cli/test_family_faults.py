@@ -46,7 +46,7 @@ def test_it_is_one_sentence_and_its_cases_are_unjudged(seqsweep, folder, family)
         assert (record["status"], record["reason"]) == ("unjudged", REASONS[family])
         assert record["crash_file"] == ""
     assert said.err.count(REASONS[family]) == 1
-    assert f"mend family {family}" in said.err
+    assert f"fix family {family}" in said.err
     assert said.code == 2
 
 

@@ -17,7 +17,7 @@ REST = (
 
 def test_a_sentence_that_another_program_was_taken_is_a_warning_and_the_rest_is_dropped():
     (warning,) = fallback_warnings(REST + CUB + CUB)
-    assert warning.startswith("the compiler says: Missing deviceless CUB")
+    assert warning.startswith("the compiler reports: Missing deviceless CUB")
     assert fallback_warnings(REST) == ()
 
 

@@ -19,7 +19,7 @@ def test_a_matrix_product_is_counted_exactly():
     assert static.bytes_accessed == static.argument_bytes + static.output_bytes
     assert static.planned_bytes == static.argument_bytes + static.output_bytes
     assert static.generated_code_bytes == 0  # what XLA gives for every program on the cpu
-    left_out = "XLA's figure for this backend leaves temporaries out"
+    left_out = "XLA's figure for this backend does not include temporaries"
     assert static.unavailable == {"peak_bytes": left_out, "optimal_s": "not given"}
     assert (static.collectives, static.body_only) == ((), False)
 
@@ -71,7 +71,7 @@ def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
     """It counts −1 in each sum; the seconds say how many there are."""
     done = of_a_tpu("Cholesky", flops=98.0, optimal_seconds=-1.9999, **{"bytes accessed": 998.0})
     assert (done.flops, done.bytes_accessed) == (100, 1000)
-    assert done.warnings == ["FLOPs and bytes may leave out the custom calls Cholesky"]
+    assert done.warnings == ["FLOPs and bytes may not include the custom calls Cholesky"]
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():
     reason = "jaxlib cannot read the optimised module (RET_CHECK failure: async-update)"
     assert (static.unavailable["program"], static.opcodes) == (reason, {})
     assert static.warnings == (
-        "custom calls, collectives and loops are not known: the module cannot be read",
-        "FLOPs and bytes count the body of a loop, for the module's text could not be read, once (body only)",
+        "custom calls, collectives and loops are not known, because the module cannot be read",
+        "FLOPs and bytes count the body of a loop (the module's text cannot be read) once (body only)",
     )
 
 
@@ -139,4 +139,4 @@ def test_constants_are_part_of_a_program():
 def test_constants_too_large_to_hash_are_said_to_be_left_out():
     table = np.random.default_rng(0).standard_normal(1 << 21).astype(np.float32)
     (warning,) = figures_here(lambda x: x * table, (1 << 21,)).warnings
-    assert warning == "the program's hash leaves out the values of its large constants"
+    assert warning == "the program's hash does not include the values of its large constants"

@@ -64,7 +64,7 @@ def test_a_tpu_s_report_of_hbm():
     )
     none = encode([part(1, part(2, part(12, part(1, count(1, 0)))))])
     assert tpu_temporaries(executable(none)) == TemporariesReport(0, ())
-    with pytest.raises(ValueError, match="no report of its memory"):
+    with pytest.raises(ValueError, match="the executable has no memory report"):
         tpu_temporaries(executable(encode([part(1, part(2, part(11, vmem)))])))
 
 
@@ -159,7 +159,7 @@ def test_a_plan_without_an_assignment_has_no_owners_and_says_why():
     )
     static = xla_figures.figures(silent, "cpu", lower_s=0, compile_s=0, owners=True)
     assert static.owners is None
-    assert static.unavailable["owners"].startswith("the plan's peak has no owners: ")
+    assert static.unavailable["owners"].startswith("no buffer breakdown of the planned peak: ")
     assert static.planned_bytes == 64
 
 

@@ -65,7 +65,7 @@ def test_kernels_for_another_kind_of_target_are_refused_in_one_sentence():
     from harness.xla.gpu_kernels import refuse_unlowered
 
     x, error = jax.ShapeDtypeStruct((ROWS, COLUMNS), "float32"), ValueError("no such memory\nand more")
-    with pytest.raises(Unsupported, match=r"are not for cuda:h100: .* jax says: no such memory$"):
+    with pytest.raises(Unsupported, match=r"are not for cuda:h100: .* jax reports: no such memory$"):
         refuse_unlowered(error, jax.make_jaxpr(looped)(x), target("cuda:h100"))
     refuse_unlowered(error, jax.make_jaxpr(lambda x: x + 1)(x), target("cuda:h100"))
     refuse_unlowered(error, jax.make_jaxpr(looped)(x), target("tpu:v5p"))

@@ -49,5 +49,5 @@ def test_records_compressed_by_snappy_are_read_and_others_left_out():
 
 @pytest.mark.parametrize("data", [b"", b"nothing", in_blocks(simple(b"x"))[:-1], in_blocks() + b"more"])
 def test_what_is_no_file_of_records_is_refused(data):
-    with pytest.raises(ValueError, match=r"no file|announced"):
+    with pytest.raises(ValueError, match=r"not a file|announced"):
         list(protobuf.records(data))

@@ -67,7 +67,7 @@ def test_a_length_is_what_the_compiler_says_or_the_constants(changes, length):
 
 
 def test_a_text_that_cannot_be_read_is_refused():
-    with pytest.raises(ValueError, match="no computation to begin with"):
+    with pytest.raises(ValueError, match="the module has no entry computation"):
         Graph("HloModule nothing")
-    with pytest.raises(ValueError, match="no instruction:   garbled"):
+    with pytest.raises(ValueError, match="not an instruction:   garbled"):
         Graph("ENTRY %main () -> s32[] {\n  garbled\n}\n")
