@@ -27,7 +27,10 @@ class TestWithin:
         good, bad = (judge(within(rel_rms=0.02), want * (1 + e), want) for e in (0.0199, 0.0201))
         assert (good.passed, good.reason) == (True, "")
         assert good.figures == {"relative_rms": pytest.approx(0.0199), "relative_rms_bound": 0.02}
-        assert (bad.passed, bad.reason) == (False, "result has a relative RMS error of 2.01e-02; 0.02 is allowed")
+        assert (bad.passed, bad.reason) == (
+            False,
+            "result has a relative RMS error of 2.01e-02; 0.02 is allowed",
+        )
 
     def test_no_part_hides_behind_another(self):
         good, bad = self.want, self.want * 1.5

@@ -47,7 +47,9 @@ def test_a_name_has_one_meaning(read, tmp_path):
     with pytest.raises(UsageError, match='semantics "all" is defined twice in this file'):
         read(("one", text), ("two", text))
     mine = Catalog({}, read(("one", text), name="a.py"))
-    with pytest.raises(UsageError, match=r'semantics "all" of family topk is defined twice, in .*a\.py and .*b\.py'):
+    with pytest.raises(
+        UsageError, match=r'semantics "all" of family topk is defined twice, in .*a\.py and .*b\.py'
+    ):
         mine.merged(Catalog({}, read(("two", text), name="b.py")))
 
 

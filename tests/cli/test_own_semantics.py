@@ -61,7 +61,8 @@ def test_each_is_judged_by_what_its_author_brings(run, records):
 
 def test_what_is_wrong_is_named_with_file_and_line(records):
     assert records["rough"]["reason"] == (
-        f"result has a relative RMS error of 1.00e-01; 0.02 is allowed (judged by what {place('rough')} brings)"
+        "result has a relative RMS error of 1.00e-01; 0.02 is allowed "
+        f"(judged by what {place('rough')} brings)"
     )
     raising = FILE.read_text().partition("raise ValueError")[0].count("\n") + 1
     assert records["unjudged"]["reason"] == (

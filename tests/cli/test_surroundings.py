@@ -30,7 +30,7 @@ def call(*words, redirect="", cwd=ROOT, python=(), **environment):
 @pytest.mark.parametrize(
     ("redirect", "says"),
     [
-        (">&-", b"seqsweep: standard output is closed; send it to a file, or to /dev/null\n"),
+        (">&-", b"seqsweep: standard output is closed; redirect it to a file, or to /dev/null\n"),
         (">/dev/full", b"seqsweep: standard output cannot be written (No space left on device)\n"),
     ],
     ids=["closed", "full"],

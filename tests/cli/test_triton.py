@@ -138,8 +138,16 @@ def test_a_kernel_of_no_family_is_planned_alone(tmp_path):
 @pytest.mark.parametrize(
     ("text", "timeout", "said"),
     [
-        ("import os\nos._exit(3)", "60s", "importing it terminates the process (exit status 3); move work from"),
-        ("while True: pass", "2s", "it took more than 2 s; move slow code from the module's top level into functions"),
+        (
+            "import os\nos._exit(3)",
+            "60s",
+            "importing it terminates the process (exit status 3); move work from",
+        ),
+        (
+            "while True: pass",
+            "2s",
+            "it took more than 2 s; move slow code from the module's top level into functions",
+        ),
     ],
 )
 def test_a_file_that_ends_or_stops_its_process_is_one_sentence(tmp_path, text, timeout, said):
