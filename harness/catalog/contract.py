@@ -21,8 +21,8 @@ class Evidence:
 
     `result` and `expected` are trees of the same structure (an array, or a tuple or dict of arrays). If
     `rows` is given, both contain only those rows of axis 1. `ambiguous`, if the semantics defines it, is a
-    boolean array over the leading axes of `expected`: true where rounding errors may decide the result (a
-    near-tied selection), so that nothing is judged there. `layout` names the axes of the result, for example
+    boolean array over the leading axes of `expected`. It is true where rounding errors may decide the result
+    (a near-tied selection); nothing is judged there. `layout` names the axes of the result, for example
     `[B, T, H, D]`; empty if it is not declared.
     """
 

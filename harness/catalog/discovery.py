@@ -1,10 +1,10 @@
 """Discovery of registered code as a catalog, here or under another import path or interpreter.
 
 The project's own implementations import no framework at module level and are imported in this process. A
-plugin's import may do anything, so it runs in a child process: `python -m harness.catalog.discovery
-SOURCE` prints a plugin's catalog as JSON; without SOURCE it prints the built-in catalog and the names of
-installed plugins; with --versions, the versions of packages. Even under another import path this harness
-runs; only registered code comes from there.
+plugin's import may do anything, so it runs in a child process. `python -m harness.catalog.discovery SOURCE`
+prints a plugin's catalog as JSON. Without SOURCE it prints the built-in catalog and the names of installed
+plugins; with --versions, the versions of packages. Even under another import path this harness runs, and
+only registered code comes from there.
 """
 
 import inspect

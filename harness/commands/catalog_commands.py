@@ -75,7 +75,7 @@ def claims(
     from harness.commands.claims import claims as judge_claims
     from harness.commands.claims import print_outcome
 
-    outcome = judge_claims(place.project(), names or (), check=check, say=output.print_note)
+    outcome = judge_claims(place.project(), names or (), check=check, log=output.print_note)
     raise typer.Exit(print_outcome(outcome, json=json, check=check))
 
 

@@ -38,19 +38,19 @@ def claims(
     names: Sequence[str] = (),
     *,
     check: bool = False,
-    say: Callable[[str], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> ClaimsOutcome:
     """Judge all claims, or the named ones: a family, or one claim as FAMILY/ID.
 
     Without names it also writes the documents next to bench.yaml; with `check` it compares them instead.
     It does not write them if a compiler is missing, or a step timed out or crashed, because they would lose
-    figures. `say` is called with a line before a slow step. UsageError for an invalid claims.py, and for a
+    figures. `log` is called with a line before a slow step. UsageError for an invalid claims.py, and for a
     name that is not a family or a claim.
     """
     catalog = project.catalog
     selected = _select_claims(names, catalog)
     required = _needs(selected, catalog)
-    evidence = gather(required, project, progress_of, say)
+    evidence = gather(required, project, progress_of, log)
     verdicts = tuple(judge(claim, catalog, evidence) for claim in selected)
     folder = project.config.home / FOLDER
     versions = _versions({catalog.implementation(need.case.implementation).framework for need in required})

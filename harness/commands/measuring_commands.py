@@ -45,7 +45,7 @@ def run(
     schedule = project.plan(suites or (), overrides)
     extras = sampling.extras(schedule.cases)
     if sampling.dry_run:
-        stages.tell_left_out(schedule)
+        stages.report_left_out(schedule)
         output.print_plan(schedule, json=json)
         return
     done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait, extras=extras)

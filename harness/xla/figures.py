@@ -39,8 +39,8 @@ def figures(
 ) -> Static:
     """XLA's memory and cost analysis of one device's program, its collectives and its hash.
 
-    Custom calls are listed by their targets in the module, including the compiler's own: on the TPU
-    `AllocateBuffer` is memory for a result, not work; `PartialReduce` and `TopK` are work. `kernels` are
+    Custom calls are listed by their targets in the module, including the compiler's own. On the TPU
+    `AllocateBuffer` is memory for a result, not work, but `PartialReduce` and `TopK` are work. `kernels` are
     the program's Pallas kernels, whose VMEM is read from the module. With `owners`, the figures include the
     buffers of the planned peak.
     """

@@ -124,9 +124,9 @@ def refuse_unlowered(error: Exception, jaxpr: Any, wanted: Target) -> None:
 
 
 def _without_kernels(static: Static, why: str) -> Static:
-    said = UNREAD.format(why)
-    unavailable = {**static.unavailable, "program": said}
-    return replace(static, program=None, unavailable=unavailable, warnings=(*static.warnings, said))
+    message = UNREAD.format(why)
+    unavailable = {**static.unavailable, "program": message}
+    return replace(static, program=None, unavailable=unavailable, warnings=(*static.warnings, message))
 
 
 def _sources(jaxpr: Any) -> Sources:

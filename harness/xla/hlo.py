@@ -113,10 +113,10 @@ class Graph:
     def executions(
         self, trip_counts: Mapping[str, int | None], entered: Sequence[str] = BRANCHING
     ) -> Iterator[tuple[Computation, int | None]]:
-        """(computation, how often a call runs it) of the entry and what it calls, for each place of a call.
+        """(computation, executions per call) of the entry and what it calls, for each place of a call.
 
-        Loops' bodies run by their trip counts, and None times where that is None. What only instructions of
-        other opcodes than `entered` call is left out.
+        Loop bodies run as often as their trip counts; None if that is None. Computations that only other
+        opcodes than `entered` call are left out.
         """
         waiting: list[tuple[str, int | None]] = [(self.entry, 1)]
         while waiting:

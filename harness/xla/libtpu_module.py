@@ -1,11 +1,11 @@
 """The optimised module of a serialised TPU executable, rewritten so that an older jaxlib can read it.
 
 A newer libtpu writes an `async-start` without operands and binds them later, as further operands of an
-`async-update`; jaxlib 0.10.2 accepts only one operand per update and refuses the module. Such a start is
-moved to the update that binds the last operand: the work, its operands and the order stay the same; only how
-early the start was issued is lost.
+`async-update`. jaxlib 0.10.2 accepts only one operand per update and rejects the module. Therefore the start
+is moved to the update that binds the last operand. The work, its operands and the order stay the same; only
+the time at which the start was issued is lost.
 
-`serialize()` gives an IFRT header and a file of records, one of which holds the module with its
+`serialize()` returns an IFRT header and a file of records. One record contains the module with its
 configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.proto.
 """
 

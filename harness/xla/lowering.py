@@ -73,7 +73,7 @@ class Backward:
         return Program(self._jit(both), (self.leaves, self.rest, self.outputs))
 
     def pullback(self) -> tuple[Program, Program]:
-        """(program of the residuals, the pullback alone): the second takes residuals and cotangent."""
+        """(program of the residuals, pullback). The pullback takes residuals and cotangent."""
         form: Any = None
 
         def residuals(leaves: list[Any], rest: list[Any]) -> list[Any]:

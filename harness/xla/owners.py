@@ -67,10 +67,10 @@ class TemporariesReport:
 
 def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int) -> Owners:
     """The owners of a plan of `planned_bytes`."""
-    held = [*_arguments(names), *_results(names)]
+    tensors = [*_arguments(names), *_results(names)]
     temporaries = [_temporary(buffer, names) for buffer in report.buffers]
-    peak = sum(owner.bytes for owner in held) + report.size
-    return Owners.of([*held, *temporaries], peak, planned_bytes)
+    peak = sum(owner.bytes for owner in tensors) + report.size
+    return Owners.of([*tensors, *temporaries], peak, planned_bytes)
 
 
 def tpu_temporaries(executable: bytes) -> TemporariesReport:

@@ -60,8 +60,8 @@ def on_chip_overflow(message: str) -> OnChipOverflow | None:
         return OnChipOverflow("shared memory", int(found[1]), int(found[2]))
     if found := PROGRAM.search(message):
         largest = LARGEST.search(message)
-        held = _bytes(largest[1]) if largest and named else 0
-        return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]), named, held)
+        used = _bytes(largest[1]) if largest and named else 0
+        return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]), named, used)
     if found := KERNEL.search(message):
         return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]))
     return None
@@ -79,8 +79,8 @@ class MosaicKernel(NamedTuple):
 def mosaic_kernels(graph: Graph) -> Iterator[MosaicKernel]:
     """The kernels of a module in order, without libtpu's own fusions, which have no body.
 
-    A kernel is a custom call whose backend configuration holds the body, MLIR in base64, and its memory.
-    XLA's own hash of a module covers neither.
+    A kernel is a custom call. Its backend configuration contains the body (MLIR in base64) and its memory.
+    XLA's own hash of a module does not cover them.
     """
     for instruction in graph.instructions:
         body = BODY.search(instruction.attributes)
@@ -167,7 +167,7 @@ def _lower_kernel(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel
     ((program, _),) = mosaic_kernels(Graph.of(hlo.get_hlo_module()))
     grid = tuple(size if isinstance(size, int) else -1 for size in mapping.grid)
     scratch = [aval for aval in mapping.scratch_avals if not _is_semaphore(aval)]
-    asked = getattr(params["compiler_params"], "vmem_limit_bytes", None)
+    requested = getattr(params["compiler_params"], "vmem_limit_bytes", None)
     name, place = name_and_place(equation)
     figures = TpuKernelFigures(
         kernel=name,
@@ -175,7 +175,7 @@ def _lower_kernel(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel
         grid=grid,
         steps=-1 if -1 in grid else math.prod(grid),
         vmem_bytes=None,
-        vmem_limit_bytes=asked or limit_bytes,
+        vmem_limit_bytes=requested or limit_bytes,
         scratch_bytes=sum(math.prod(aval.shape) * aval.dtype.itemsize for aval in scratch),
         semaphores=sum(math.prod(aval.shape) for aval in mapping.scratch_avals if _is_semaphore(aval)),
         blocks=tuple(_blocks(mapping, kernel)),

@@ -1,6 +1,6 @@
 """The operators of a compiled program, each with its stages.
 
-In jax a stage is a name scope during tracing. XLA keeps it in the metadata of the resulting instructions:
+In jax a stage is a name scope during tracing. XLA stores it in the metadata of the resulting instructions:
 `jit(f)/stage:window/stage:mask/lt`. A fusion may contain operators of several stages.
 """
 
@@ -63,11 +63,11 @@ class StagedProgram:
         self.stages: dict[str, str] = {}  # of every instruction, by its name
         self.containers: set[str] = set()  # instructions that take only the time of what they call
         for computation in self.graph.computations.values():
-            beside = {
+            neighbours = {
                 stage for each in computation.instructions.values() for stage in self._stages_in_scope(each)
             }
             for name, instruction in computation.instructions.items():
-                self.stages[name] = self._stage(computation, instruction, beside)
+                self.stages[name] = self._stage(computation, instruction, neighbours)
                 if instruction.opcode in CONTAINERS:
                     self.containers.add(name)
 
@@ -112,12 +112,12 @@ class StagedProgram:
         inner = [each for _, each in self._inner(instruction)] or [instruction]
         return {stage for each in inner if (stage := _path(_marks(each.attributes)))}
 
-    def _stage(self, computation: Computation, instruction: Instruction, beside: Collection[str]) -> str:
+    def _stage(self, computation: Computation, instruction: Instruction, neighbours: Collection[str]) -> str:
         stages = self._stages_in_scope(instruction)
         for part, each in self._inner(instruction) or [(computation, instruction)]:
             if each.opcode == "dot" and not NAME.search(each.attributes):
                 possible = self.products.get(_product_size(part, each), set())
-                stages |= (possible & {*beside} or possible) if len(possible) > 1 else possible
+                stages |= (possible & {*neighbours} or possible) if len(possible) > 1 else possible
         return JOINED.join(sorted(_without_unmarked(stages)))
 
     def _flops(self, computation: Computation, instruction: Instruction) -> int | None:
