@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("family", REASONS)
-def test_it_is_one_sentence_and_its_cases_are_unjudged(seqsweep, folder, family):
+def test_a_fault_is_one_sentence_and_its_cases_are_unjudged(seqsweep, folder, family):
     said = seqsweep("run", "good", family, "--json", folder=folder)
     records = {record["case"].partition("@")[0]: record for record in said.json["records"]}
     assert {records[f"good/{name}"]["status"] for name in ("adds", "multiplies")} == {"ok"}
@@ -51,7 +51,7 @@ def test_it_is_one_sentence_and_its_cases_are_unjudged(seqsweep, folder, family)
 
 
 @pytest.mark.parametrize("command", ["check", "static"])
-def test_a_negative_cost_at_a_length_is_the_familys_whoever_compiles(seqsweep, folder, command):
+def test_a_negative_cost_is_the_familys_fault_in_every_framework(seqsweep, folder, command):
     said = seqsweep(command, "cost", "--json", folder=folder)
     why = "the cost of family cost: ValueError: a cost of -3000: work is a number from 0 on"
     assert {record["status"] for record in said.json["records"]} == {"unjudged"}

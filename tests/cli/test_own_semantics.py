@@ -1,4 +1,4 @@
-"""A plugin's own semantics, end to end: judged by what its author brings, the bound at every figure."""
+"""A plugin's own semantics, end to end: its author's contract is applied, with the bound at every figure."""
 
 import ast
 import json
@@ -20,7 +20,7 @@ def place(name):
 
 @pytest.fixture(scope="module")
 def measured(seqsweep, tmp_path_factory):
-    """One run beside the family's own semantics, on two lengths."""
+    """One run with the family's own semantics, too, at two lengths."""
     results = tmp_path_factory.mktemp("own")
     words = ["--plugin", str(FILE), "--results", str(results)]
     impls = ",".join(["broadcast", *NAMES])
@@ -35,7 +35,7 @@ def run(measured, in_process):
 
 @pytest.fixture(scope="module")
 def records(measured):
-    """Of the first length, by name."""
+    """The records of the first length, by name."""
     return {
         record["implementation"].split("/")[1]: record
         for record in measured[0].json["records"]
@@ -43,7 +43,7 @@ def records(measured):
     }
 
 
-def test_each_is_judged_by_what_its_author_brings(run, records):
+def test_each_is_judged_by_its_authors_semantics(run, records):
     assert run[0].code == 4, "rough and transposed are incorrect"
     assert {name: record["status"] for name, record in records.items()} == {
         "broadcast": "ok",
@@ -59,7 +59,7 @@ def test_each_is_judged_by_what_its_author_brings(run, records):
     assert records["broadcast"]["correctness"]["contract"] == "exact"
 
 
-def test_what_is_wrong_is_named_with_file_and_line(records):
+def test_errors_are_named_with_file_and_line(records):
     assert records["rough"]["reason"] == (
         "result has a relative RMS error of 1.00e-01; 0.02 is allowed "
         f"(judged by what {place('rough')} brings)"
@@ -77,7 +77,7 @@ def test_what_is_wrong_is_named_with_file_and_line(records):
     )
 
 
-def test_the_bound_is_in_records_and_beside_every_figure_of_them(run, records):
+def test_the_bound_is_in_records_and_with_every_figure(run, records):
     assert {name: records[name]["bound"] for name in ("broadcast", "smooth", "near")} == {
         "broadcast": "",
         "smooth": OWN,
@@ -90,14 +90,14 @@ def test_the_bound_is_in_records_and_beside_every_figure_of_them(run, records):
         assert bounds.get("mask/broadcast", "") == ""
 
 
-def test_no_speedup_goes_without_it(run):
+def test_every_speedup_has_the_bound(run):
     notes = {c["implementation"]: c["notes"] for c in run[0].json["comparisons"] if c["speedup"] is not None}
     assert f"its author's bound: {OWN}" in notes["mask/smooth"]
     assert "semantics ones, the baseline's is exact: not mathematically equivalent" in notes["mask/smooth"]
     assert "semantics near, the baseline's is exact: not mathematically equivalent" in notes["mask/near"]
 
 
-def test_the_table_says_it_at_the_name_and_at_the_speedup(run):
+def test_the_table_has_the_bound_at_name_and_speedup(run):
     out = run[1]("show").out
     number = next(
         line.split()[0]
@@ -109,13 +109,13 @@ def test_the_table_says_it_at_the_name_and_at_the_speedup(run):
     assert all(line.count(number) >= 2 for line in rows[:2])
 
 
-def test_charts_say_it_in_their_notes(run, tmp_path):
+def test_charts_have_the_bound_in_their_notes(run, tmp_path):
     said = run[1]("chart", "--out", str(tmp_path), "--json")
     for path in json.loads(said.out)["charts"]:
         assert f"near: its author's bound: {NEAR}" in Path(path).read_text(), path
 
 
-def test_a_wrong_bound_is_wrong_usage(in_process, tmp_path):
+def test_an_invalid_bound_is_a_usage_error(in_process, tmp_path):
     wrong = tmp_path / "wrong.py"
     wrong.write_text("from seqsweep import within\nwithin(rel_rms=0)\n")
     said = in_process("list", "--plugin", str(wrong))

@@ -48,7 +48,7 @@ def plugin(fields="", **bodies):
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory):
-    """A temporary folder of its own is a device lock of its own, and shows what is left behind."""
+    """A separate temporary folder means a separate device lock, and shows which files are left behind."""
     return {
         **NO_USER,
         "TMPDIR": str(tmp_path_factory.mktemp("tmp")),
@@ -70,7 +70,7 @@ def gate(seqsweep, environment):
 
 @pytest.fixture(scope="session")
 def start(environment):
-    """A gate in the background, to be disturbed; none outlives the tests."""
+    """A gate in the background, which tests may disturb. None outlives the tests."""
     running = []
 
     def begin(where, *words):
@@ -94,7 +94,7 @@ def start(environment):
 
 @pytest.fixture(scope="session")
 def repositories(tmp_path_factory):
-    """A new repository in a folder of its own, by name."""
+    """A new repository in a separate folder, by name."""
     return lambda name, place=None: Repository((place or tmp_path_factory.mktemp("git")) / name)
 
 
@@ -105,6 +105,6 @@ def plugin_of():
 
 @pytest.fixture
 def left_behind(environment):
-    """What gates have left in their temporary folder, but for the lock, whose file stays."""
+    """The files that gates left in their temporary folder, except the lock file."""
     folder = Path(environment["TMPDIR"])
     return lambda: sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")

@@ -1,4 +1,4 @@
-"""`gate --static` on Triton kernels whose launches are changed: what spills now is found, on each GPU."""
+"""`gate --static` on Triton kernels with changed launches: new spills are found on each GPU."""
 
 from importlib.util import find_spec
 
@@ -73,7 +73,7 @@ PLACES = tuple(
 
 
 def test_fewer_warps_that_spill_are_a_regression_with_its_line(gate, repositories):
-    """With 16 warps a thread holds 32 values, with one 512."""
+    """With 16 warps a thread has 32 values, with one warp 512."""
     work = repositories("kernels")
     files = {"bench.yaml": BENCH, "kernel.py": KERNEL, ".gitignore": "results/\n"}
     work.commit({**files, "plugin.py": PLUGIN.replace("WARPS", "16")})

@@ -1,6 +1,6 @@
-"""`gate --static` on a plugin whose working tree differs from its commit in one way per suite.
+"""`gate --static` on a plugin with one change per suite in its working tree.
 
-One gate has all the suites; what only gates of their own can show runs with `make test-all`.
+One gate has all the suites. Tests that need separate gates run with `make test-all`.
 """
 
 import xml.etree.ElementTree as ET
@@ -101,7 +101,7 @@ def static(gate, work):
 
 @pytest.fixture(scope="module")
 def every(static, tmp_path_factory):
-    """(what a gate over all suites says on GitHub, the folder of its reports)."""
+    """(output of a gate over all suites on GitHub, the folder of its reports)."""
     folder = tmp_path_factory.mktemp("github")
     github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     suites = ("same", "roomy", "busy", "wrong", "selection", "removed", "added", "shifted", "meant")
@@ -109,7 +109,7 @@ def every(static, tmp_path_factory):
 
 
 def name(case):
-    """Its implementation, and what else tells it from the others of these suites."""
+    """Its implementation, and the other fields in which the cases of these suites differ."""
     marks = {"seq=128": " at 128", "shift=1": " shifted"}
     told = [mark for field, mark in marks.items() if field in case["case"]]
     return "".join([case["case"].split("@")[0].split("/")[1], *told])
@@ -147,22 +147,22 @@ def test_more_memory_more_arithmetic_and_a_fallback_are_regressions(every):
     assert all(case["file"].endswith(".py") and case["line"] > 1 for case in regressed)
 
 
-def test_what_the_base_lacks_is_told(every):
+def test_cases_that_the_base_lacks_are_reported(every):
     told = reasons(every[0])
     assert "field shift=1 is unknown to the base" in told["same shifted"]
     assert "points/fresh is not registered in the base" in told["fresh"]
 
 
-def test_a_case_that_may_go_is_left_out_with_its_reason(every):
+def test_an_accepted_removal_is_left_out_with_its_reason(every):
     assert list(every[0].json["left_out"].values()) == ["gone, which is accepted: nobody calls it"]
 
 
-def test_an_accepted_change_is_told(every):
+def test_an_accepted_change_is_reported(every):
     notes = next(case["notes"] for case in every[0].json["cases"] if name(case) == "roomy at 128")
     assert any("temp 0 B -> 512 B: rolls for alignment" in note for note in notes), notes
 
 
-def test_a_summary_annotations_and_junit_count_alike(every):
+def test_summary_annotations_and_junit_have_the_same_counts(every):
     said, folder = every
     assert [line.split(" ")[0] for line in said.err.splitlines() if line.startswith("::")] == ["::error"] * 5
     page = (folder / "summary.md").read_text()

@@ -1,4 +1,4 @@
-"""`gate` with a clock on calls of a microsecond: what it keeps, survives and says, and no verdict's value."""
+"""Timed gates on calls of a microsecond: files, faults and messages, but not the verdicts."""
 
 import signal
 from types import SimpleNamespace
@@ -71,7 +71,7 @@ def test_ctrl_c_leaves_no_gate(work, start, gate, wait_until, tmp_path):
     assert (last.code, "no gate is kept" in last.err) == (2, True)
 
 
-def test_a_self_check_says_everything_about_every_case(checked):
+def test_a_self_check_reports_every_case(checked):
     data = checked.said.json
     assert sorted(case["case"] for case in data["cases"]) == sorted(CASES)
     assert {case["verdict"] for case in data["cases"]} <= set(WEIGHT)
@@ -96,8 +96,8 @@ def test_the_last_gate_is_shown_again(work, gate, checked):
         assert says in unknown.err
 
 
-def test_what_cannot_be_written_is_no_regression(work, gate, start, checked, tmp_path):
-    """1 says regressed, and is Python's own code for whatever goes wrong."""
+def test_an_unwritable_file_is_not_a_regression(work, gate, start, checked, tmp_path):
+    """Exit code 1 means regressed, but is also Python's code for any error."""
     (tmp_path / "file").touch()
     again = ("--last", "--results", str(checked.results))
     page = gate(work, *again, GITHUB_STEP_SUMMARY=str(tmp_path / "file" / "page.md"))
@@ -113,9 +113,7 @@ def test_what_cannot_be_written_is_no_regression(work, gate, start, checked, tmp
     assert unread.wait(60) == 5
 
 
-def test_a_case_that_ends_its_process_is_invalid_and_its_neighbours_are_measured(
-    work, gate, tmp_path, left_behind
-):
+def test_a_case_that_exits_is_invalid_and_the_others_are_measured(work, gate, tmp_path, left_behind):
     words = ("killers", "--against", "git:HEAD", *FOUR_PAIRS, "--json")
     said = gate(work, *words, "--results", str(tmp_path))
     found = {case["case"].split("@")[0].split("/")[1]: case for case in said.json["cases"]}
@@ -129,7 +127,7 @@ def test_a_case_that_ends_its_process_is_invalid_and_its_neighbours_are_measured
     assert left_behind() == []
 
 
-def test_a_killed_gate_leaves_nothing_to_the_next(work, gate, start, wait_until, tmp_path, left_behind):
+def test_a_killed_gate_does_not_affect_the_next(work, gate, start, wait_until, tmp_path, left_behind):
     running = start(work, "calm", "--against", "git:HEAD", "--max-pairs", "4", "--results", str(tmp_path))
     assert wait_until(lambda: len(work("worktree", "list").splitlines()) == 2, 120)
     below = psutil.Process(running.pid).children(recursive=True)
