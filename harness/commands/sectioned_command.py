@@ -105,9 +105,7 @@ class SectionedCommand(TyperCommand):
         for before, word in pairwise(["", *args]):
             name, equals, value = word.partition("=")
             if (before in valued and not word) or (name in valued and equals and not value):
-                raise UsageError(
-                    f"{name or before}: has an empty value; write a value, or leave the option out"
-                )
+                raise UsageError(f"{name or before}: has an empty value; write a value, or leave it out")
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
