@@ -156,7 +156,5 @@ def why_not_by_xla(wanted: Target) -> str | None:
     if wanted.kind == HOST:
         return None
     if wanted.accelerator is None:
-        return (
-            f"XLA needs a device, and {wanted.name} is not one; name a device, for example --target cuda:h100"
-        )
+        return f"{wanted.name} is not a device; name one for XLA, for example --target cuda:h100"
     return missing_compiler(wanted.kind)

@@ -60,9 +60,7 @@ def within(*, rel_rms: float) -> Contract:
         for path, got, want in pairs:
             error, why = _relative_rms(path, got, want, evidence)
             if error > rel_rms:
-                reason = (
-                    reason or why or f"{path} has a relative RMS error of {error:.2e}; {rel_rms:g} is allowed"
-                )
+                reason = reason or why or f"{path} has relative RMS error {error:.2e}; {rel_rms:g} is allowed"
             worst = max(worst, error)
         return Judgement(not reason, {"relative_rms": worst, "relative_rms_bound": rel_rms}, reason)
 

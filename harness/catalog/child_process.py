@@ -79,9 +79,7 @@ def ask(
             try:
                 return json.loads(data)
             except ValueError:
-                raise NoAnswer(
-                    f"it writes to the standard output of the process that imports it; {remedy}"
-                ) from None
+                raise NoAnswer(f"it corrupts the answer of its process; {remedy}") from None
         size = stderr.seek(0, os.SEEK_END)
         stderr.seek(max(0, size - 4096))
         lines = stderr.read().decode(errors="replace").strip().splitlines()

@@ -293,7 +293,7 @@ def _name_deviation(
         if not beyond.any():  # with `cancelling`, many small errors may exceed the bound together
             beyond = over == over.max()
         first = _name_first(path, beyond, got, want, evidence)
-        return f"{path} has a relative RMS error of {rms:.2e}; {bound:.0e} is allowed; {first}"
+        return f"{path} has relative RMS error {rms:.2e}; {bound:.0e} is allowed; {first}"
     _, place = first_place(over == over.max(), evidence)
     text = f"{path}{place} has {over.max():.3g} times the largest error that rounding explains"
     return f"{text}; {_name_first(path, over > 1, got, want, evidence)}"

@@ -34,9 +34,7 @@ def load(source: str) -> ModuleType:
         except ModuleNotFoundError as error:
             if not f"{source}.".startswith(f"{error.name}."):
                 raise  # `source` exists, but a module that it imports does not
-            raise UsageError(
-                f"No module named '{error.name}'; for a file, write a name that ends in .py"
-            ) from None
+            raise UsageError(f"No module named '{error.name}'; a file needs the suffix .py") from None
     path = Path(source).resolve()
     home, name = home_of(path), import_name(path)
     if home == path.parent or not all(part.isidentifier() for part in name.split(".")):

@@ -75,7 +75,7 @@ RESULTS = option(PLACES, "Folder of stored runs (default: results, next to bench
 class TableFlags:
     """The columns and footnotes of the tables."""
 
-    columns: Words = option(OUTPUT, "Columns to show first, or in addition: temp/base,95 %.")
+    columns: Words = option(OUTPUT, "Show these columns first, or in addition: temp/base,95 %.")
 
     notes: bool = NOTES
 

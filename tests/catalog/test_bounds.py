@@ -29,13 +29,13 @@ class TestWithin:
         assert good.figures == {"relative_rms": pytest.approx(0.0199), "relative_rms_bound": 0.02}
         assert (bad.passed, bad.reason) == (
             False,
-            "result has a relative RMS error of 2.01e-02; 0.02 is allowed",
+            "result has relative RMS error 2.01e-02; 0.02 is allowed",
         )
 
     def test_every_part_is_judged(self):
         good, bad = self.want, self.want * 1.5
         verdict = judge(within(rel_rms=0.1), {"a": good, "b": bad}, {"a": good, "b": good})
-        assert verdict.reason.startswith("b has a relative RMS error of 5.00e-01")
+        assert verdict.reason.startswith("b has relative RMS error 5.00e-01")
 
     def test_one_element_may_be_far_off(self):
         got = self.want.copy()

@@ -174,8 +174,8 @@ def test_a_missing_plugin_is_refused(tmp_path):
         with pytest.raises(UsageError) as caught:
             plugin(missing)
         name = missing.removesuffix(".below")
-        says = f"plugin {missing} cannot be read: No module named '{name}'; for a file, write a name that"
-        assert str(caught.value) == f"{says} ends in .py"
+        says = f"plugin {missing} cannot be read: No module named '{name}'; a file needs the suffix .py"
+        assert str(caught.value) == says
 
 
 @pytest.mark.parametrize(

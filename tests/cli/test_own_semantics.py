@@ -61,8 +61,7 @@ def test_each_is_judged_by_its_authors_semantics(run, records):
 
 def test_errors_are_named_with_file_and_line(records):
     assert records["rough"]["reason"] == (
-        "result has a relative RMS error of 1.00e-01; 0.02 is allowed "
-        f"(judged by what {place('rough')} brings)"
+        f"result has relative RMS error 1.00e-01; 0.02 is allowed (judged by what {place('rough')} brings)"
     )
     raising = FILE.read_text().partition("raise ValueError")[0].count("\n") + 1
     assert records["unjudged"]["reason"] == (

@@ -65,7 +65,7 @@ def test_an_empty_value_of_an_option_is_refused(capsys, words):
     assert call_app(app, words) == 2
     assert capsys.readouterr() == (
         "",
-        f"seqsweep: {flag}: has an empty value; write a value, or leave the option out\n",
+        f"seqsweep: {flag}: has an empty value; write a value, or leave it out\n",
     )
 
 
