@@ -1,5 +1,5 @@
-"""The catalog of what can be run: families, implementations, contracts, accelerators, and their discovery.
+"""The catalog: families, implementations, contracts, accelerators, model presets, and their discovery.
 
-`face` is the public interface for implementers, `from harness import …`: names there must not change.
-Registration loads no framework. Imports core alone.
+`face` is the public interface for implementers (`from harness import …`), so its names must not change.
+Registration loads no framework. Imports only core.
 """

@@ -23,7 +23,7 @@ class Multiprocessor(NamedTuple):
     warps: int
     blocks: int
     shared_bytes: int  # for all blocks together
-    shared_block_bytes: int  # for one block, once it has asked for more than 48 KiB
+    shared_block_bytes: int  # for one block that requests more than 48 KiB
 
 
 KIB = 1024
@@ -39,7 +39,7 @@ CAPABILITIES: Mapping[str, Multiprocessor] = {
 }
 
 HOST = "host"
-# GPUs named by compute capability alone, as NVIDIA's compilers name them.
+# GPUs named only by compute capability, as NVIDIA's compilers name them.
 CAPABILITY_TARGETS = {f"cuda:sm_{number.replace('.', '')}": number for number in CAPABILITIES}
 FILES = Path(__file__).with_suffix("")
 COMPILERS = {
@@ -80,7 +80,7 @@ class Accelerator:
 class Target:
     """A compilation target: the host, or an accelerator's devices in a topology (`v5p:4x4x8`, `1x1x1`).
 
-    `capability` is a GPU's (`9.0`). A target named by it alone (`cuda:sm_90`) has no accelerator: its number
+    `capability` is a GPU's (`9.0`). A target named only by it (`cuda:sm_90`) has no accelerator: its number
     of multiprocessors and its memory are not known.
     """
 
@@ -120,7 +120,7 @@ def target(name: str) -> Target:
         raise UsageError(f'unknown target "{name}"{nearest(name, [HOST, *known, *CAPABILITY_TARGETS])}')
     if accelerator.kind == "cuda":
         if colon:
-            raise UsageError(f'"{name}": a GPU target is one device; write {accelerator.name}')
+            raise UsageError(f'"{name}": a GPU target is a single device; write {accelerator.name}')
         return Target(name, accelerator, "1x1x1", str(accelerator.gpu["compute_capability"]))
     topology = str(accelerator.topology["name"])
     if colon:
@@ -128,20 +128,20 @@ def target(name: str) -> Target:
         if not re.fullmatch(rf"[1-9]\d*(x[1-9]\d*){{{wanted - 1}}}", shape):
             example = topology.partition(":")[2]
             raise UsageError(
-                f'"{name}": a topology of {accelerator.chip} has {wanted} sides, as in {example}'
+                f'"{name}": a topology of {accelerator.chip} has {wanted} dimensions; write it like {example}'
             )
         topology = f"{topology.partition(':')[0]}:{shape}"
     return Target(name, accelerator, topology)
 
 
 def memory_of(name: str) -> int | None:
-    """The memory of one device of a target in bytes; None for the host, whose limit a run sets."""
+    """The memory of one device of a target in bytes; None for the host, for which a run sets the limit."""
     accelerator = target(name).accelerator
     return accelerator.memory_bytes if accelerator else None
 
 
 def accelerator_called(name: str) -> Accelerator | None:
-    """The accelerator with this driver's name; None where no data file has it."""
+    """The accelerator with this driver name; None if no data file has it."""
     return next((device for device in accelerators().values() if name in device.called), None)
 
 
@@ -152,9 +152,9 @@ def missing_compiler(kind: str) -> str | None:
 
 
 def why_not_by_xla(wanted: Target) -> str | None:
-    """Why XLA cannot compile for a target here; None if it can."""
+    """The reason why XLA cannot compile for a target here; None if it can."""
     if wanted.kind == HOST:
         return None
     if wanted.accelerator is None:
-        return f"{wanted.name} is no device, and XLA compiles for one; name it, as in --target cuda:h100"
+        return f"{wanted.name} is not a device; name one for XLA, for example --target cuda:h100"
     return missing_compiler(wanted.kind)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "bool": 1, "c64": 8}
 FULL_NAMES = "float64", "float32", "bfloat16", "float16", "int64", "int32", "bool", "complex64"
-NAMES = dict(zip(BYTES, FULL_NAMES, strict=True))  # as numpy and torch have them
+NAMES = dict(zip(BYTES, FULL_NAMES, strict=True))  # as in numpy and torch
 FLOATING = ("f64", "f32", "bf16", "f16")
 
 
@@ -31,10 +31,10 @@ class Array(Declared):
     dtype: str
 
     def __post_init__(self) -> None:
-        """UsageError for what describes no array; a shape is kept as a tuple, a list's, too."""
+        """UsageError for an invalid description. Converts the shape to a tuple."""
         super().__post_init__()
         if self.dtype not in BYTES:
-            raise UsageError(f"Array: its dtype is {self.dtype!r}; use one of {', '.join(BYTES)}")
+            raise UsageError(f"Array: unknown dtype {self.dtype!r}; use one of {', '.join(BYTES)}")
         object.__setattr__(self, "shape", tuple(map(int, self.shape)))
 
     @property
@@ -53,8 +53,8 @@ Split: TypeAlias = "tuple[str | None, ...] | Mapping[str, Split]"
 class Sharding:
     """The placement of one workload's arrays on `devices` devices, a one-dimensional mesh called `axis`.
 
-    `inputs` has every input by its name; one that names no axis is replicated on every device. A dimension
-    that is split must be divisible by `devices`. `outputs` applies to every part of the result; None leaves
+    `inputs` has every input by name; an input without an axis is replicated on every device. A split
+    dimension must be divisible by `devices`. `outputs` applies to every part of the result; None leaves
     them to the compiler.
     """
 
@@ -90,12 +90,12 @@ def elements(branch: tuple[Any, ...] | list[Any]) -> Iterator[Any]:
 
 
 def nbytes(tree: Any) -> int:
-    """The bytes of all arrays of a tree, or of their descriptions."""
+    """The total bytes of the arrays, or of their descriptions, in a tree."""
     return sum(leaf.nbytes for _, leaf in walk(tree))
 
 
 def prune(tree: Any) -> Any:
-    """The tree without dict entries that are None or hold only such entries; None if nothing is left."""
+    """The tree without dict entries that are None or contain only None; None if nothing is left."""
     if not isinstance(tree, Mapping):
         return tree
     branches = {name: prune(branch) for name, branch in tree.items()}
@@ -116,7 +116,7 @@ def short_name(dtype: Any) -> str:
     for name in BYTES:
         if numpy_dtype(name) == dtype:
             return name
-    raise KeyError(f"an input of dtype {dtype}; use one of {', '.join(BYTES)}")
+    raise KeyError(f"an input has dtype {dtype}; use one of {', '.join(BYTES)}")
 
 
 def cast(array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:

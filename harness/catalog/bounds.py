@@ -1,7 +1,7 @@
-"""Contracts with one number, by which an implementation's author states its error.
+"""Contracts with one number: an error bound that an implementation's author declares.
 
-A family's contract is exact or follows from theory. These only hold a result to its author's promise, so the
-bound is printed wherever figures of such a case are.
+A family's contract is exact or follows from theory. These only check what the author promises, so the bound
+is printed with every figure of the case.
 """
 
 import math
@@ -22,7 +22,7 @@ from harness.core.errors import UsageError
 
 
 class Limit(NamedTuple):
-    """A contract of one number as data: its name, and the number."""
+    """A contract with one number as data: its name and the number."""
 
     name: str
     number: float
@@ -30,9 +30,9 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class Promise:
-    """An author's own semantics, if they are numbers alone: judging by them needs none of the author's code.
+    """An author's own semantics as numbers only, so that checking needs none of the author's code.
 
-    `reference` is the name of one of the family's semantics; `gradient` is None where there is no backward.
+    `reference` is the name of one of the family's semantics; `gradient` is None if there is no backward.
     """
 
     reference: str
@@ -49,7 +49,7 @@ def within(*, rel_rms: float) -> Contract:
     """
     if not _is_number(rel_rms) or not 0 < rel_rms < 1:
         raise UsageError(
-            f"within(rel_rms={rel_rms!r}): a bound is a number above 0 and below 1, what zeros have"
+            f"within(rel_rms={rel_rms!r}): write a number above 0 and below 1, the error of a result of zeros"
         )
 
     def judge(evidence: Evidence) -> Judgement:
@@ -60,7 +60,7 @@ def within(*, rel_rms: float) -> Contract:
         for path, got, want in pairs:
             error, why = _relative_rms(path, got, want, evidence)
             if error > rel_rms:
-                reason = reason or why or f"{path} is off by {error:.2e} relative RMS; {rel_rms:g} is allowed"
+                reason = reason or why or f"{path} has relative RMS error {error:.2e}; {rel_rms:g} is allowed"
             worst = max(worst, error)
         return Judgement(not reason, {"relative_rms": worst, "relative_rms_bound": rel_rms}, reason)
 
@@ -80,22 +80,22 @@ def _relative_rms(path: str, got: Any, want: Any, evidence: Evidence) -> tuple[f
     largest = float(np.abs(want[finite]).max(initial=0))
     if largest == 0:
         wrong = bool(got[finite].any())
-        return (math.inf, f"{path} is 0 in the reference, and not in the result") if wrong else (0.0, "")
+        return (math.inf, f"{path} is 0 in the reference, but not in the result") if wrong else (0.0, "")
     with np.errstate(over="ignore"):  # an error whose square overflows becomes infinite
         error, size = (np.linalg.norm(part / largest) for part in (got[finite] - want[finite], want[finite]))
     return float(error / size), ""
 
 
 def recall(*, at_least: float) -> Contract:
-    """Recall of a selection: at least this share of the reference's items, in the mean over rows.
+    """Recall of a selection: at least this share of the reference's items, averaged over rows.
 
-    The result has one part of integers, whose last axis holds the indices selected for a row, in any order;
+    The result has one part of integers. Its last axis contains the indices selected for a row, in any order;
     negative ones are empty places. An index counts once, and only if the other parts of the same shape, such
     as values, have the reference's entries for it. Choosing another one of several equal scores counts as a
     miss, so the recall is never overstated. UsageError unless the share is above 0 and at most 1.
     """
     if not _is_number(at_least) or not 0 < at_least <= 1:
-        raise UsageError(f"recall(at_least={at_least!r}): a share is a number above 0 and at most 1")
+        raise UsageError(f"recall(at_least={at_least!r}): write a number above 0 and at most 1")
 
     def judge(evidence: Evidence) -> Judgement:
         import numpy as np
@@ -106,13 +106,13 @@ def recall(*, at_least: float) -> Contract:
             return failed
         selections = [pair for pair in pairs if pair[2].dtype.kind in "iu" and pair[2].ndim]
         if len(selections) != 1 or any(want.shape != selections[0][2].shape for _, _, want in pairs):
-            text = "recall judges one part of integer indices, and parts of its shape; there are others"
+            text = "recall needs one part of integer indices, and all other parts in its shape"
             return Judgement(False, figures, text)
         (_, indices, expected), *_ = selections
-        beside = [(got, want) for _, got, want in pairs if want is not expected]
+        others = [(got, want) for _, got, want in pairs if want is not expected]
         judged = judged_mask(evidence, expected)[..., 0]
         rows = [row for row in np.ndindex(judged.shape) if judged[row]]
-        shares = [_row_recall(row, indices, expected, beside) for row in rows]
+        shares = [_row_recall(row, indices, expected, others) for row in rows]
         mean = math.fsum(shares) / len(shares)
         short = f"mean recall {mean:.4f} is below {at_least:g}"
         figures |= {"recall": mean, "worst_row": min(shares)}
@@ -122,7 +122,7 @@ def recall(*, at_least: float) -> Contract:
 
 
 def _row_recall(
-    row: tuple[int, ...], indices: Any, expected: Any, beside: Sequence[tuple[Any, Any]]
+    row: tuple[int, ...], indices: Any, expected: Any, others: Sequence[tuple[Any, Any]]
 ) -> float:
     """The share of the reference's items in a row that the result has."""
     import numpy as np
@@ -131,7 +131,7 @@ def _row_recall(
     wanted = wanted[wanted >= 0]
     common, mine, theirs = np.intersect1d(indices[row], expected[row], return_indices=True)
     hit = common >= 0
-    for got, want in beside:
+    for got, want in others:
         hit &= same(got[row][mine].astype(np.float64), want[row][theirs].astype(np.float64))
     return float(hit.sum()) / wanted.size if wanted.size else 1.0
 

@@ -1,4 +1,4 @@
-"""Building a case: from a registered name to its callable, the first step of every worker."""
+"""Build a case: from a registered name to its callable, the first step of every worker."""
 
 import dataclasses
 import functools
@@ -21,36 +21,36 @@ from harness.core.record import Cost
 from harness.core.static_figures import Static
 
 VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-# What a callable hands its arguments to: a module of torch.compile, a decorator, a torch.nn.Module.
+# Attributes to which a callable passes its arguments: of torch.compile, a decorator, a torch.nn.Module.
 INNER = ("_orig_mod", "__wrapped__", "forward")
 
 
 def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...]:
-    """The family's inputs that a callable takes, by parameter name. Unsupported where it names none."""
+    """The family's inputs that a callable takes, by parameter name. Unsupported if it names none."""
     if not callable(function):
         came = type(function).__name__
         raise Unsupported(f"the builder returned {came}; return the callable that is timed")
     offered, first = ", ".join(shapes), next(iter(shapes), "")
-    remedy = f"return a function that names its inputs, of {offered}, as in lambda {first}: …"
+    remedy = f"return a function with inputs by name (of {offered}), for example lambda {first}: …"
     try:
         parameters = signature_of(function).parameters
-    except ValueError:  # of most functions written in C
+    except ValueError:  # raised for most functions written in C
         raise Unsupported(f"the parameters of the callable cannot be read; {remedy}") from None
     for name, parameter in parameters.items():
         if parameter.default is parameter.empty and parameter.kind not in VARIADIC:
             if parameter.kind is parameter.POSITIONAL_ONLY:
-                raise Unsupported(f'the callable takes "{name}" by its place alone; {remedy}')
+                raise Unsupported(f'the parameter "{name}" of the callable is positional-only; {remedy}')
             if name not in shapes:
-                raise Unsupported(f'the callable asks for "{name}"; {remedy}')
+                raise Unsupported(f'the callable has an unknown parameter "{name}"; {remedy}')
     names = tuple(name for name in parameters if name in shapes)
     if shapes and not names:
         takes = ", ".join(f'"{parameter}"' for parameter in parameters.values()) or "nothing"
-        raise Unsupported(f"the callable takes {takes} and so names no input; {remedy}")
+        raise Unsupported(f"the callable takes {takes}, but no input by name; {remedy}")
     return names
 
 
 def signature_of(function: Callable[..., Any]) -> Signature:
-    """The signature of a callable, or of what it hands all of its arguments to. ValueError without any."""
+    """The signature of a callable, or of the one to which it passes its arguments. ValueError without one."""
     try:
         found = signature(function)
     except ValueError:
@@ -58,7 +58,7 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     if found and not any(parameter.kind in VARIADIC for parameter in found.parameters.values()):
         return found
     if isinstance(function, functools.partial):
-        bare: Any = lambda: None  # noqa: E731 - bears the signature from which Python takes what is bound
+        bare: Any = lambda: None  # noqa: E731 - carries the signature that partial() then binds
         bare.__signature__ = signature_of(function.func)
         return signature(functools.partial(bare, *function.args, **function.keywords))
     owner: Any = getattr(function, "__self__", None)
@@ -101,7 +101,7 @@ class Built:
 
 
 def build(module: ModuleType, case: Case) -> Built:
-    """Call the builder; nothing of the workload's size is allocated. Unsupported where it refuses."""
+    """Call the builder, without allocating anything of the workload's size. Unsupported if it refuses."""
     implementation = find(module, case.implementation)
     family = with_own_semantics(loading.family_of(implementation), [implementation])
     workload = family.workload(**dict(case.workload))
@@ -126,22 +126,22 @@ def build_callable(
 
 
 def find(module: ModuleType, identity: str) -> Implementation:
-    """The implementation `family/name` of a module, where several families may have one of this name."""
+    """The implementation `family/name` of a module; other families may have one of the same name."""
     family, name = identity.split("/", 1)
     for implementation in loading.implementations_in(module):
         if implementation.name == name and loading.family_of(implementation).name == family:
             return implementation
-    raise Unsupported(f"{module.__name__} no longer registers {identity}; list it again")
+    raise Unsupported(f"{module.__name__} no longer registers {identity}; see seqsweep list")
 
 
 def with_own_semantics(family: Family, implementations: Iterable[Implementation]) -> Family:
-    """The family, with the semantics that the authors of its implementations bring beside its own."""
-    brought = {
+    """The family, with the semantics that the authors of its implementations add."""
+    added = {
         implementation.semantics: _meaning(implementation.semantics, implementation.own, family)
         for implementation in implementations
         if implementation.own is not None and implementation.workload_type() is family.workload
     }
-    return dataclasses.replace(family, semantics={**family.semantics, **brought}) if brought else family
+    return dataclasses.replace(family, semantics={**family.semantics, **added}) if added else family
 
 
 def with_promise(family: Family, name: str, promise: Promise) -> Family:
@@ -152,7 +152,7 @@ def with_promise(family: Family, name: str, promise: Promise) -> Family:
 
 
 def _meaning(name: str, own: OwnSemantics, family: Family) -> Semantics:
-    """An author's own semantics; from the family's at most the reference is taken over."""
+    """An author's own semantics, which may use the family's reference."""
     cost = own.cost or (lambda _: Cost())
     if callable(own.reference):
         return Semantics(name, own.reference, own.contract, own.gradient, own.framework, cost=cost)

@@ -1,4 +1,4 @@
-"""Catalog of families and implementations as plain data, so that planning imports none of them."""
+"""Catalog of families and implementations as plain data, so that planning does not import them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,11 +21,11 @@ def _field(fields: Sequence[Field], name: str, kind: str, owner: str) -> Field:
 
 @dataclass(frozen=True)
 class FamilyInfo:
-    """A family as data. `reference_framework` is what its references need beside numpy, if anything.
+    """A family as data. `reference_framework` is what its references need in addition to numpy.
 
-    `module` is the family's own module. Reference workers load it instead of an implementation's, whose
-    import could affect verdicts on others. `checks` maps names to objections. `workload` is the name of the
-    workload's class; `inputs` are the names of the inputs of its default workload, if that is valid.
+    `module` is the family's own module. Reference workers load it instead of an implementation's module,
+    because that import could affect verdicts on others. `checks` maps names to objections. `workload` is the
+    name of the workload's class; `inputs` are the names of the inputs of its default workload, if valid.
     """
 
     name: str
@@ -46,10 +46,10 @@ class FamilyInfo:
 
 @dataclass(frozen=True)
 class ImplementationInfo:
-    """An implementation as data. `module` is an importable name or a path; `hash` is that of its source.
+    """An implementation as data. `module` is an importable name or a path; `hash` is its source's hash.
 
-    With semantics of its author, `bounds` are the error bounds by mode, and `reference_framework` is what the
-    reference needs; both are empty with the family's semantics. `promise` has the same as data, None where
+    With its author's own semantics, `bounds` are the error bounds by mode, and `reference_framework` is what
+    the reference needs; both are empty with the family's semantics. `promise` has the bounds as data; None if
     the author's code defines the reference or contract.
     """
 
@@ -112,7 +112,7 @@ class Catalog:
             if len(known) == 1:
                 return self.implementations[known[0]]
             if known:
-                raise UsageError(f'"{name}" is in several families: {", ".join(sorted(known))}')
+                raise UsageError(f'"{name}" is in several families; write one of {", ".join(sorted(known))}')
         pool = [i.name for i in self.of_family(family)] if family else list(self.implementations)
         where = f" of family {family}" if family else ""
         raise UsageError(f'unknown implementation "{name}"{where}{nearest(name, pool, LISTING)}')
@@ -125,22 +125,22 @@ class Catalog:
         }
 
     def merged(self, other: "Catalog") -> "Catalog":
-        """Both catalogs joined; UsageError when an id, or the name of a semantics, is defined twice.
+        """Join both catalogs. UsageError if an id, or the name of a semantics, is defined twice.
 
-        Of an entry in both, from the same file, this catalog's is kept: a plugin may import implementations.
+        For an entry in both, from the same file, this catalog's is used: a plugin may import implementations.
         """
         known = {**self.implementations, **self.families}
         for name, info in (*other.implementations.items(), *other.families.items()):
             if name in known and known[name].file != info.file:
                 what = f"{'' if '/' in name else 'family '}{name}"
                 raise UsageError(f"{what} is defined twice: {known[name].file} and {info.file}; rename one")
-        brought = {(i.family, i.semantics): i.file for i in self.implementations.values() if i.bounds}
+        added = {(i.family, i.semantics): i.file for i in self.implementations.values() if i.bounds}
         for info in other.implementations.values():
-            file = brought.get((info.family, info.semantics), info.file)
+            file = added.get((info.family, info.semantics), info.file)
             if info.bounds and file != info.file:
                 raise UsageError(
-                    f'semantics "{info.semantics}" of family {info.family} is brought by {file} and '
-                    f"{info.file}: give one another name="
+                    f'semantics "{info.semantics}" of family {info.family} is defined twice, in {file} '
+                    f"and {info.file}; rename one with name="
                 )
         return Catalog(
             {**self.families, **other.families, **self.families},
@@ -155,7 +155,7 @@ class Catalog:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Catalog":
-        """What :meth:`to_json` wrote. ValueError when it is anything else."""
+        """The catalog that :meth:`to_json` wrote. ValueError for anything else."""
         families = from_plain(list[FamilyInfo], data["families"])
         implementations = from_plain(list[ImplementationInfo], data["implementations"])
         return cls({f.name: f for f in families}, {i.id: i for i in implementations})

@@ -1,6 +1,6 @@
-"""Child processes that import registered code: an import may do anything, even hang or exit.
+"""Child processes that import registered code, because an import may hang, exit or do anything else.
 
-The child prints nothing but its answer, as JSON, on stdout; the last line on stderr is its error.
+The child prints only its answer, as JSON, on stdout; the last line on stderr is its error.
 """
 
 import json
@@ -20,20 +20,20 @@ from harness.core.errors import SeqsweepError
 from harness.core.paths import ENTRY, PACKAGE, PROJECT
 from harness.core.shown_text import message_of
 
-MOVE_WORK = "move work from the module's top into the builders"
+MOVE_WORK = "move code from the module's top level into the builders"
 REFUSED = 65  # the child's exit status if its last line on stderr is the error
 
 
-class NoAnswer(Exception):  # noqa: N818 - callers turn it into an error of their own
-    """Why the child gave no answer, in one sentence."""
+class NoAnswer(Exception):  # noqa: N818 - callers convert it to their own errors
+    """The reason why the child gave no answer, as a sentence."""
 
 
 def environment(path: Sequence[str] = ()) -> dict[str, str]:
     """The environment of a process that imports this harness.
 
-    The folders of `path`, if given, come first and must contain the harness; this harness's own folder is
-    then left out, because the packages beside it may be for another interpreter. The current folder comes
-    last: a plugin called select.py must not shadow Python's module.
+    The folders of `path`, if given, come first and must contain the harness. This harness's own folder is
+    then left out, because the packages next to it may be for another interpreter. The current folder comes
+    last, so that a plugin called select.py does not shadow Python's module.
     """
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     own = [str(PROJECT), str(ENTRY)]
@@ -50,7 +50,7 @@ def ask(
     interpreter: str = sys.executable,
     remedy: str = MOVE_WORK,
 ) -> Any:
-    """The data that `interpreter -m WORDS` prints. NoAnswer, with the remedy, when it prints none."""
+    """The data that `interpreter -m WORDS` prints. NoAnswer, with the remedy, if it prints none."""
     # Files, not pipes: a pipe stays open until the last process that a plugin has started ends.
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         try:
@@ -79,7 +79,7 @@ def ask(
             try:
                 return json.loads(data)
             except ValueError:
-                raise NoAnswer(f"it spoils the answer of the process that imports it; {remedy}") from None
+                raise NoAnswer(f"it corrupts the answer of its process; {remedy}") from None
         size = stderr.seek(0, os.SEEK_END)
         stderr.seek(max(0, size - 4096))
         lines = stderr.read().decode(errors="replace").strip().splitlines()
@@ -90,11 +90,11 @@ def _why(status: int, lines: list[str], remedy: str) -> str:
     if status == REFUSED and lines:
         return lines[-1]
     how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
-    return f"importing it ended the process ({how}); {remedy}"
+    return f"importing it terminates the process ({how}); {remedy}"
 
 
 def own_stdout() -> TextIO:
-    """The real standard output, for the answer alone; what registered code prints goes to standard error."""
+    """The real standard output, for the answer. Prints of registered code are redirected to stderr."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return out
@@ -118,14 +118,14 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}" if error.filename else error.msg
     if isinstance(error, SeqsweepError):
-        says = str(error)
+        text = str(error)
     else:
-        says = ": ".join(filter(None, [type(error).__name__, message_of(error)]))
-    return " ".join(f"{_place_outside(error)}{says}".split())
+        text = ": ".join(filter(None, [type(error).__name__, message_of(error)]))
+    return " ".join(f"{_place_outside(error)}{text}".split())
 
 
 def _place_outside(error: BaseException) -> str:
-    """`file.py:7: ` of the innermost frame of an error outside of the harness, if any.
+    """`file.py:7: `, the innermost frame of an error outside of the harness, if any.
 
     Frames of the author's own code take precedence over those of installed packages.
     """

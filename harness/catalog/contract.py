@@ -19,11 +19,11 @@ SLAB = 1 << 16  # elements compared at a time, which fit into a cache
 class Evidence:
     """The results that a contract judges. Arrays are numpy arrays on the host.
 
-    `result` and `expected` are trees of the same form (an array, or a tuple or dict of them). When
-    `rows` is given, both hold only those rows of their axis 1. `ambiguous`, where the semantics
-    has any, is a boolean array over the leading axes of `expected`: true where rounding errors
-    alone may decide the answer (a near-tied selection), so that nothing is judged there. `layout` names the
-    axes of the result, as in `[B, T, H, D]`; empty where that is not declared.
+    `result` and `expected` are trees of the same structure (an array, or a tuple or dict of arrays). If
+    `rows` is given, both contain only those rows of axis 1. `ambiguous`, if the semantics defines it, is a
+    boolean array over the leading axes of `expected`. It is true where rounding errors may decide the result
+    (a near-tied selection); nothing is judged there. `layout` names the axes of the result, for example
+    `[B, T, H, D]`; empty if it is not declared.
     """
 
     workload: Any
@@ -37,7 +37,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Judgement(Declared):
-    """A verdict; a failed one has the difference as one sentence in `reason`."""
+    """A verdict. If it failed, `reason` describes the difference in one sentence."""
 
     passed: bool
     figures: Mapping[str, Any] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Judgement(Declared):
 
 
 def require_judgement(verdict: object) -> Judgement:
-    """What a contract or a check has returned. TypeError for anything else, as a bare True."""
+    """The result of a contract or check. TypeError for anything else, for example a bare True."""
     if not isinstance(verdict, Judgement):
         raise TypeError(f"it returns {type(verdict).__name__}; return Judgement(passed, figures, reason)")
     return verdict
@@ -53,10 +53,10 @@ def require_judgement(verdict: object) -> Judgement:
 
 @dataclass(frozen=True)
 class Contract(Declared):
-    """A named judge of results. `name` goes into records: `exact`, `tolerance`, `recall` or a family's own.
+    """A named judge of results. `name` is recorded: `exact`, `tolerance`, `recall` or a family's own.
 
-    `bound` says what it allows, if the name does not: `rel rms ≤ 0.02`. `limit` is the number of a contract
-    of :mod:`harness.catalog.bounds`, from which any process can rebuild it. One that is `by_dtype` reads the
+    `bound` describes what it allows, if the name does not: `rel rms ≤ 0.02`. `limit` is the number of a
+    contract of :mod:`harness.catalog.bounds`, from which any process can rebuild it. `by_dtype`: it reads the
     workload's dtype.
     """
 
@@ -78,12 +78,12 @@ KINDS = {"b": "boolean", "i": "integer", "u": "integer", "c": "complex"}
 
 
 def array_kind(array: Any) -> str:
-    """`floating`, `integer`, `boolean` or `complex`: what a contract asks of a result's dtype."""
+    """The kind of a dtype that a contract compares: `floating`, `integer`, `boolean` or `complex`."""
     return KINDS.get(array.dtype.kind, "floating")  # ml_dtypes' bfloat16 has kind "V"
 
 
 def paired_leaves(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judgement | None]:
-    """The leaves of result and reference in pairs, or the failed judgement that they do not match."""
+    """Pair the leaves of result and reference, or return a failed judgement if they do not match."""
     import numpy as np
 
     def refuse(text: str) -> tuple[list[tuple[str, Any, Any]], Judgement]:
@@ -96,18 +96,18 @@ def paired_leaves(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judge
     for path, reference in want.items():
         left, right = np.asarray(got[path]), np.asarray(reference)
         if left.shape != right.shape:
-            laid_out = f", laid out {evidence.layout}" if evidence.layout else ""
+            laid_out = f", with axes {evidence.layout}" if evidence.layout else ""
             return refuse(f"{path} has shape {left.shape}; the reference has {right.shape}{laid_out}")
         if array_kind(left) != array_kind(right):
             return refuse(f"{path} has dtype {left.dtype}; the reference is {array_kind(right)}")
         pairs.append((path, left, right))
     if pairs and not any(want.size == 0 or judged_mask(evidence, want).any() for _, _, want in pairs):
-        return refuse("rounding alone may decide every row, so nothing can be judged; use another seed")
+        return refuse("rounding errors may decide every row, so nothing can be judged; use another seed")
     return pairs, None
 
 
 def judged_mask(evidence: Evidence, want: Any) -> Any:
-    """True where an element is judged, in the shape of `want`."""
+    """A mask in the shape of `want`: true where an element is judged."""
     import numpy as np
 
     marks = evidence.ambiguous
@@ -138,24 +138,24 @@ def _state_first(path: str, where: Any, got: Any, want: Any, evidence: Evidence,
 
 
 def name_nonfinite(path: str, got: Any, want: Any, judged: Any, evidence: Evidence) -> str:
-    """A sentence on the first infinity or NaN that only one side has, and on how many; empty without any."""
+    """Describe the first infinity or NaN that only one side has, and their number; empty without any."""
     import numpy as np
 
     mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
     if not mismatch.any():
         return ""
     first = _state_first(path, mismatch, got, want, evidence)
-    return f"{first}; so differ {int(mismatch.sum())} of {want.size} elements"
+    return f"{first}; {int(mismatch.sum())} of {want.size} elements differ like this"
 
 
 def _name_first(path: str, wrong: Any, got: Any, want: Any, evidence: Evidence) -> str:
-    """`so far off: 3 of 12 elements, the first result[1, 2], which is 0.5; the reference has 0.0`."""
+    """`3 of 12 elements exceed it, first result[1, 2], which is 0.5; the reference has 0.0`."""
     first = _state_first(path, wrong, got, want, evidence, ", which is")
-    return f"so far off: {int(wrong.sum())} of {wrong.size} elements, the first {first}"
+    return f"{int(wrong.sum())} of {wrong.size} elements exceed it, first {first}"
 
 
 def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
-    """Every element equals the reference's, after `normalise` has mapped equivalent forms onto one."""
+    """Every element equals the reference's, after `normalise` has mapped equivalent forms to one."""
 
     def judge(evidence: Evidence) -> Judgement:
         import numpy as np
@@ -187,9 +187,9 @@ def same(got: Any, want: Any) -> Any:
 
 
 def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) -> Contract:
-    """Relative RMS error within the bound for the workload's dtype, and no element far off.
+    """Relative RMS error within the bound for the workload's dtype, and a bound on each element.
 
-    `relative_rms` maps dtype to the bound that the family derives and documents. A single error may be up to
+    `relative_rms` maps dtypes to bounds that the family derives and documents. A single error may be up to
     the bound times √(2 ln 2N) times the RMS of its row (the last axis of the reference): about the expected
     maximum of N Gaussian errors of the allowed size. A row that is exactly zero in the reference must be
     exactly zero, and infinities and NaN must match. `cancelling` is for gradients, whose rows may cancel
@@ -240,12 +240,12 @@ def _deviation(
             got, want = got.astype(_wide(want)), want.astype(_wide(want))
             return math.inf, math.inf, name_nonfinite(path, got, want, judged, evidence)
         finite = np.isfinite(theirs)
-        held = counts & finite
-        error = np.abs(np.subtract(mine, theirs, out=np.zeros_like(theirs), where=held))
+        judged_here = counts & finite
+        error = np.abs(np.subtract(mine, theirs, out=np.zeros_like(theirs), where=judged_here))
         square = np.square(np.abs(np.where(finite, theirs, 0)))
-        count += int(np.count_nonzero(held))
+        count += int(np.count_nonzero(judged_here))
         error_square += float(np.sum(np.square(error)))
-        size_square += float(np.sum(square, where=held))
+        size_square += float(np.sum(square, where=judged_here))
         rows.append((np.sqrt(np.mean(square, axis=-1)), error.max(axis=-1)))
     if count == 0:
         return 0.0, 0.0, ""
@@ -263,7 +263,7 @@ def _deviation(
 
 
 def _slabs(got: Any, want: Any, judged: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """(got, want, judged) in slabs of rows, as f64: what is computed of a slab stays in the cache."""
+    """(got, want, judged) in slabs of rows, as f64; intermediate results of a slab fit into the cache."""
     length = want.shape[-1] if want.ndim else 1
     parts = [array.reshape(-1, length) for array in (got, want, judged)]
     step = max(1, SLAB // length)
@@ -279,7 +279,7 @@ def _wide(array: Any) -> str:
 def _name_deviation(
     path: str, got: Any, want: Any, evidence: Evidence, bound: float, rms: float, row: Any, allowed: Any
 ) -> str:
-    """The reason with the first wrong element; `row` are the reference's RMS by row, `allowed` the errors."""
+    """The reason, with the first wrong element. `row`: RMS of the reference by row; `allowed`: errors."""
     import numpy as np
 
     got, want = got.astype(_wide(want)), want.astype(_wide(want))
@@ -293,7 +293,7 @@ def _name_deviation(
         if not beyond.any():  # with `cancelling`, many small errors may exceed the bound together
             beyond = over == over.max()
         first = _name_first(path, beyond, got, want, evidence)
-        return f"{path} is off by {rms:.2e} relative RMS; {bound:.0e} is allowed; {first}"
+        return f"{path} has relative RMS error {rms:.2e}; {bound:.0e} is allowed; {first}"
     _, place = first_place(over == over.max(), evidence)
-    text = f"{path}{place} is off by {over.max():.3g} times the largest error that rounding explains"
+    text = f"{path}{place} has {over.max():.3g} times the largest error that rounding explains"
     return f"{text}; {_name_first(path, over > 1, got, want, evidence)}"

@@ -1,10 +1,10 @@
 """Discovery of registered code as a catalog, here or under another import path or interpreter.
 
 The project's own implementations import no framework at module level and are imported in this process. A
-plugin's import may do anything, so it happens in a child process: `python -m harness.catalog.discovery
-SOURCE` prints a plugin's catalog as JSON; without SOURCE it prints the built-in catalog and the names of
-installed plugins; with --versions, those of packages. Under another import path it is still this harness that
-runs; only registered code comes from there.
+plugin's import may do anything, so it runs in a child process. `python -m harness.catalog.discovery SOURCE`
+prints a plugin's catalog as JSON. Without SOURCE it prints the built-in catalog and the names of installed
+plugins; with --versions, the versions of packages. Even under another import path this harness runs, and
+only registered code comes from there.
 """
 
 import inspect
@@ -41,14 +41,14 @@ from harness.core.workload import MODES, Field, fields_of
 PLUGIN_SECONDS = 60.0
 ENTRY_POINTS = "seqsweep.implementations"
 
-NO_REFERENCES = "references are written in numpy, torch, or a framework whose traits say that it writes them"
-NO_DTYPE = "tolerance(…) has bounds by dtype, and its workload has no dtype: add that field, or use within(…)"
-VERSIONS = "--versions"  # in place of a source
+NO_REFERENCES = "write references in numpy, torch, or a framework with the trait writes_references"
+NO_DTYPE = "tolerance(…) needs a dtype, and the workload has none: add that field, or use within(…)"
+VERSIONS = "--versions"  # instead of a source
 SIDE_SECONDS = 120.0
 SHORT_SEQ = 4096  # a length that every built-in family supports
 
 
-@cache  # each of its implementations asks for it
+@cache  # each of its implementations needs it
 def describe_family(family: Family, source: str) -> FamilyInfo:
     """The family as data. UsageError names a property that the harness does not support."""
     fields = fields_of(family.workload) if is_dataclass(family.workload) else ()
@@ -57,15 +57,15 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
         require_framework(framework)
     beside_numpy = sorted(frameworks - {"numpy"})
     for wrong, problem in (
-        (not family.semantics, "its semantics are empty: say what a right answer is"),
+        (not family.semantics, "it has no semantics: add at least one"),
         (
             not any(f.name == "seq" and f.kind == "int" for f in fields),
             "its workload needs seq: int",
         ),
-        (not (family.modes and set(family.modes) <= set(MODES)), f"modes are {', '.join(MODES)}"),
+        (not (family.modes and set(family.modes) <= set(MODES)), f"its modes must be of {', '.join(MODES)}"),
         (not all(traits_of(each).writes_references for each in frameworks), NO_REFERENCES),
         (len({check.name for check in family.checks}) < len(family.checks), "two of its checks share a name"),
-        (len(beside_numpy) > 1, f"its references are in {' and '.join(beside_numpy)}: keep to one of them"),
+        (len(beside_numpy) > 1, f"its references are in {' and '.join(beside_numpy)}: use one framework"),
         (any(map(family.lacks_dtype, family.semantics.values())), NO_DTYPE),
     ):
         if wrong:
@@ -100,7 +100,7 @@ def _input_names(family: Family, fields: Iterable[Field]) -> tuple[str, ...]:
 def describe_implementation(
     implementation: Implementation, source: str, *, hashed: bool = True
 ) -> ImplementationInfo:
-    """The implementation as data; the hash of its source takes longer than all the rest."""
+    """The implementation as data. Hashing its source takes longer than everything else."""
     family = family_of(implementation)
     if problem := _find_problem(implementation, family):
         raise UsageError(f"{file_of(implementation)}:{line_of(implementation)}: {problem}")
@@ -121,21 +121,21 @@ def describe_implementation(
 
 
 def _describe_builder(implementation: Implementation) -> str:
-    """The first paragraph of a builder's docstring, or of its file's where it is the only builder there."""
+    """The first paragraph of a builder's docstring, or of its file's if that has only this builder."""
     builder = implementation.builder
     doc, module = inspect.getdoc(builder), inspect.getmodule(builder)
     if doc is None and module is not None:
-        beside = {
+        builders = {
             other.builder
             for other in implementations_in(module)
             if other.builder.__module__ == module.__name__
         }
-        doc = inspect.getdoc(module) if beside == {builder} else None
+        doc = inspect.getdoc(module) if builders == {builder} else None
     return (doc or "").split("\n\n", 1)[0].replace("\n", " ")
 
 
 def _find_problem(implementation: Implementation, family: Family) -> str | None:
-    """The problem with the semantics that an implementation names or brings; None if there is none."""
+    """The problem with the semantics that an implementation names or defines; None if there is none."""
     own, name = implementation.own, implementation.semantics
     try:
         require_framework(implementation.framework)
@@ -148,7 +148,7 @@ def _find_problem(implementation: Implementation, family: Family) -> str | None:
     elif not traits_of(own.framework).writes_references:
         return NO_REFERENCES
     elif name in family.semantics:
-        return f'semantics "{name}" is one of family {family.name}: give OwnSemantics another name='
+        return f'semantics "{name}" belongs to family {family.name}; give OwnSemantics another name='
     else:
         wanted = _reference_name(own, family)
     if wanted is None or wanted in family.semantics:
@@ -157,21 +157,21 @@ def _find_problem(implementation: Implementation, family: Family) -> str | None:
 
 
 def _reference_name(own: OwnSemantics, family: Family) -> str | None:
-    """The family's semantics whose reference an author uses; None for a reference of the author's own."""
+    """The family's semantics whose reference an author uses; None for the author's own reference."""
     return None if callable(own.reference) else own.reference or family.first_semantics
 
 
 def _describe_own(own: OwnSemantics, family: Family) -> dict[str, Any]:
-    """The bounds of an author's own semantics by mode, their reference's framework, and their promise."""
+    """The bounds of an author's own semantics by mode, its reference's framework, and its promise."""
     of = _reference_name(own, family)
-    result, gradient = _allowed(own.contract), "none of gradients"
+    result, gradient = _allowed(own.contract), "no bound for gradients"
     if own.gradient is not None:
-        gradient = f"{_allowed(own.gradient)} of gradients"
-    whose = "a reference of its own" if of is None else f"the reference of {of}"
-    counted = "" if own.cost is None else "; work as its author counts it"
+        gradient = f"{_allowed(own.gradient)} for gradients"
+    reference = "the author's reference" if of is None else f"the reference of {of}"
+    counted = "" if own.cost is None else "; work by the author's formula"
     bounds = {"fwd": result, "bwd": gradient, "fwd_bwd": f"{result}, {gradient}"}
     return {
-        "bounds": {mode: f"{bound} against {whose}{counted}" for mode, bound in bounds.items()},
+        "bounds": {mode: f"{bound} against {reference}{counted}" for mode, bound in bounds.items()},
         "reference_framework": own.framework if of is None else family.semantics[of].framework,
         "promise": _promise(own, of),
     }
@@ -185,27 +185,27 @@ def _promise(own: OwnSemantics, of: str | None) -> Promise | None:
 
 
 def _allowed(contract: Contract) -> str:
-    """What a contract allows, marked as the author's own if its code is not this project's."""
+    """The bound of a contract, marked if the author's code defines it."""
     name = contract.bound or contract.name
-    whose = getattr(contract.judge, "__module__", "")
-    return name if whose.startswith(("harness.", "impls.")) else f'a contract of its own, called "{name}",'
+    module = getattr(contract.judge, "__module__", "")
+    return name if module.startswith(("harness.", "impls.")) else f'the author\'s contract "{name}"'
 
 
 def describe_module(module: ModuleType, source: str, *, hashed: bool = True) -> Catalog:
     """The catalog of a module: its families and implementations, and the families that these use."""
     catalog = Catalog()
-    brought: dict[tuple[str, str], OwnSemantics] = {}
+    defined: dict[tuple[str, str], OwnSemantics] = {}
     for family in families_in(module):
         if family.name in catalog.families:
-            raise UsageError(f'{file_of(family)}: two families are called "{family.name}"; rename one')
+            raise UsageError(f'{file_of(family)}: two families have the name "{family.name}"; rename one')
         catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}))
     for implementation in implementations_in(module):
         info = describe_implementation(implementation, source, hashed=hashed)
         family = family_of(implementation)
-        if (own := implementation.own) and brought.setdefault((family.name, info.semantics), own) is not own:
+        if (own := implementation.own) and defined.setdefault((family.name, info.semantics), own) is not own:
             raise UsageError(
-                f'{info.file}:{info.line}: semantics "{info.semantics}" has two meanings in this file: '
-                "share one OwnSemantics, or give one another name="
+                f'{info.file}:{info.line}: semantics "{info.semantics}" is defined twice in this file; '
+                "share one OwnSemantics, or rename one with name="
             )
         if info.id in catalog.implementations:
             raise UsageError(f"{info.file}: {info.id} is registered twice; rename one")
@@ -224,7 +224,7 @@ def builtin(*, hashed: bool = True) -> Catalog:
 
 
 def _modules_below(package: ModuleType) -> Iterator[str]:
-    """Names of all modules below a package, without claims, private ones and those in private folders."""
+    """Names of all modules below a package, except claims and private modules or folders."""
     for entry in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         name = entry.name.rpartition(".")[2]
         if name == "claims" or name.startswith("_"):
@@ -254,7 +254,7 @@ def plugin(
     The folders of `path` come first on its import path; they must contain `harness` and `impls`.
     """
     if source.endswith(".py") and not Path(source).is_file():
-        raise UsageError(f"plugin {source}: no such file")
+        raise UsageError(f"plugin {source}: does not exist; name a Python file")
     require_source(source)
     try:
         answer = child_process.ask(
@@ -265,13 +265,13 @@ def plugin(
     try:
         return Catalog.from_json(answer)
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"plugin {source} registers what is no plain data: {error}") from None
+        raise UsageError(f"plugin {source} registers something that is not plain data: {error}") from None
 
 
 def catalog(plugins: Iterable[str] = (), *, hashed: bool = True) -> Catalog:
-    """The project's own implementations, installed packages' and the given plugins'.
+    """The catalog of the project, installed packages and the given plugins.
 
-    Unless `hashed`, the project's own lack the hashes of their sources, which only records need.
+    Without `hashed`, the project's own entries lack source hashes, which only records need.
     """
     everything = builtin(hashed=hashed)
     for source in dict.fromkeys([*installed(), *plugins]):
@@ -293,8 +293,8 @@ def catalog_elsewhere(
     """The catalog of everything registered with the folders of `path` first on the import path.
 
     They must contain `harness` and `impls`, unless `path` is empty. Modules in `without` are skipped, even if
-    an installed package registers them; other modules may register nothing. SideError names what does not
-    load.
+    an installed package registers them. Other modules may register nothing. SideError names a module that
+    does not load.
     """
     try:
         answer = child_process.ask(["harness.catalog.discovery"], seconds, path=path, interpreter=interpreter)

@@ -1,4 +1,4 @@
-"""A family: one question, with one workload type and one set of inputs."""
+"""A family: one question, with one workload type, its inputs, references and checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -19,11 +19,11 @@ from harness.core.static_figures import Static
 class Trial:
     """One implementation on one workload, for a check to experiment with.
 
-    `inputs` is the first set of inputs and `result` the answer to it, as numpy arrays; in a backward mode
-    the answer is `{"gradients": …}`, or those with the `result`, under the seeded cotangent.
-    `call(changed)` is the answer with some of these inputs replaced, of the same shapes and dtypes.
-    `solve(workload, inputs)` is the forward answer of the same implementation and options, built for another
-    workload. A check does not concern an implementation that does not support that workload.
+    `inputs` is the first set of inputs and `result` its result, as numpy arrays. In a backward mode the
+    result is `{"gradients": …}`, or gradients and `result`, for the seeded cotangent.
+    `call(changed)` returns the result with some of these inputs replaced, of the same shapes and dtypes.
+    `solve(workload, inputs)` returns the forward result of the same implementation and options, built for
+    another workload. A check does not apply to an implementation that does not support that workload.
     """
 
     workload: Any
@@ -38,11 +38,11 @@ class Trial:
 
 @dataclass(frozen=True)
 class Check(Declared):
-    """`objection` is the doubt that the check answers, with its source. `name` is unique in its family.
+    """A check outside the contract. `objection` is the doubt that it tests, with its source.
 
-    It concerns implementations of `semantics`, or those `named` (all when empty), that take every input
-    in `inputs`, on workloads for which `when` holds, in these `modes`. Where `decides` is false it is a
-    property of the semantics: it is reported with its size, and nothing fails for it.
+    It applies to implementations of `semantics`, or those `named` (empty: all), that take every input in
+    `inputs`, on workloads for which `when` is true, in these `modes`. If `decides` is false, it measures a
+    property of the semantics, which is reported but cannot fail. `name` is unique in its family.
     """
 
     name: Word
@@ -65,18 +65,17 @@ class Check(Declared):
 
 @dataclass(frozen=True)
 class Semantics(Declared):
-    """One meaning of the answer, with its only reference and its only contract.
+    """A definition of the correct result, with one reference and one contract.
 
-    `reference(w, rows)` is a builder like an implementation's: it returns a callable that takes the
-    inputs it names (floating inputs arrive as f64) and gives the result; when `rows` (an integer
-    array) is not None, only those rows of axis 1. It is written in numpy, or in torch where
-    gradients are judged (`framework`); it must be plain and precise, not fast.
-    `gradient` is the contract of every gradient under one seeded cotangent; None where the
-    semantics has no backward. `ambiguous(w, rows)` builds a callable that marks results which
-    rounding errors alone may decide (see :class:`Evidence`). `cost(w)` is the least work of this
-    semantics; None where the family's cost applies. `refuse(w)` raises :class:`Unsupported` for a workload
-    for which this semantics is not defined, on behalf of all its implementations. `layout` names the axes
-    of every part of the result, as in `[B, T, H, D]`, for messages about a result of another shape.
+    `reference(w, rows)` is a builder like an implementation's. It returns a callable that takes inputs by
+    name (floating inputs arrive as f64) and returns the result. If `rows` (an integer array) is not None, it
+    returns only those rows of axis 1. It is written in numpy, or in torch if gradients are judged
+    (`framework`), and must be plain and precise, not fast.
+    `gradient` is the contract of every gradient under one seeded cotangent; None if the semantics has no
+    backward. `ambiguous(w, rows)` builds a callable that marks results that rounding errors may decide (see
+    :class:`Evidence`). `cost(w)` is the least work of this semantics; None if the family's cost applies.
+    `refuse(w)` raises :class:`Unsupported` for a workload for which this semantics is not defined. `layout`
+    names the axes of every part of the result, for example `[B, T, H, D]`, for messages on wrong shapes.
     """
 
     name: Word
@@ -93,24 +92,23 @@ class Semantics(Declared):
 
 @dataclass(frozen=True, eq=False)
 class Family(Declared):
-    """`shapes(w)` describes the inputs by name without allocating; `inputs(w, rng)` draws them.
+    """A question. `shapes(w)` describes the inputs by name without allocating; `inputs(w, rng)` draws them.
 
     Both agree in names, shapes and dtypes. For an invalid workload `shapes` raises :class:`Unsupported`.
     `rows(w)` is the length of axis 1 of every result, for references that can be evaluated on some rows; None
-    where only the whole result can be judged. `tile(w)` is the block size whose edges sampled rows must
-    include. `checks` are properties outside the contracts, for `seqsweep check`. `stages` are the names of
+    if only the whole result can be judged. `tile(w)` is the block size whose edges sampled rows must
+    include. `checks` test properties outside the contracts, for `seqsweep check`. `stages` are the names of
     parts that implementations may mark, for `seqsweep profile`.
 
     `sharding(w)` is the placement of a workload on several devices, as data; None for one device. A sharded
-    workload is compiled for a topology of that many devices, with the compiler's own partitioning of the
-    implementation, and its figures, the analytic cost too, are per device. It can be neither run nor judged
-    on one device.
+    workload is compiled for a topology of that many devices, and the compiler partitions the implementation.
+    All figures, including the analytic cost, are per device. It cannot be run or judged on one device.
 
-    `complete(w, inputs, given)` returns the inputs with those recomputed that follow from the ones named in
-    `given`, which come from a file, and raises ValueError for invalid values; None where nothing follows.
+    `complete(w, inputs, given)` recomputes the inputs that depend on those named in `given`, which come from
+    a file, and raises ValueError for invalid values. None if no input depends on others.
 
     `of_model(model, phase)` derives the workload of a real model from its publisher's fields, and raises
-    :class:`Unsupported` where the model does not use what the family computes; None where no model does.
+    :class:`Unsupported` if the model does not use what the family computes. None if no model does.
     """
 
     name: Word
@@ -131,30 +129,30 @@ class Family(Declared):
 
     @property
     def first_semantics(self) -> str:
-        """The default semantics: what own semantics without a reference approximate."""
+        """The default semantics, which an author's semantics without a reference approximate."""
         return next(iter(self.semantics))
 
     def lacks_dtype(self, meaning: Semantics | OwnSemantics) -> bool:
-        """Whether a contract reads the workload's dtype, which is no field or property of it."""
+        """Whether a contract reads the workload's dtype, but the workload has no dtype."""
         by_dtype = any(contract and contract.by_dtype for contract in (meaning.contract, meaning.gradient))
         return by_dtype and "dtype" not in {*dir(self.workload), *(f.name for f in fields(self.workload))}
 
     def shapes_of(self, semantics: str, workload: Any) -> Shapes:
-        """The inputs of a workload. Unsupported where it is invalid, or this semantics not defined for it."""
+        """The inputs of a workload. Unsupported if it is invalid, or the semantics is not defined for it."""
         shapes = self.shapes(workload)
         if not _are_shapes(shapes):
-            came = f"{type(shapes).__name__} {shapes!r}"[:100]
+            returned = f"{type(shapes).__name__} {shapes!r}"[:100]
             raise UsageError(
-                f"shapes(w) of family {self.name} gives {came}; return {{name: Array(shape, dtype)}}"
+                f"shapes(w) of family {self.name} returned {returned}; return {{name: Array(shape, dtype)}}"
             )
         self.semantics[semantics].refuse(workload)
         return shapes
 
     def cost_of(self, semantics: str, workload: Any) -> Cost:
-        """The least work of a workload. UsageError where it is no Cost."""
+        """The least work of a workload. UsageError if the formula does not return a Cost."""
         cost: Any = (self.semantics[semantics].cost or self.cost)(workload)  # by an author's formula
         if not isinstance(cost, Cost):
-            raise UsageError(f"cost(w) of family {self.name} gives {type(cost).__name__}; return a Cost")
+            raise UsageError(f"cost(w) of family {self.name} returned {type(cost).__name__}; return a Cost")
         return Cost(plain(cost.flops), plain(cost.bytes), plain(cost.dense_flops))
 
 

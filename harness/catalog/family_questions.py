@@ -1,6 +1,6 @@
-"""Questions to a family's own code: a model's workload, analytic costs, and its semantics for a list.
+"""Queries to a family's own code: a model's workload, analytic costs, and descriptions of its semantics.
 
-A plugin's import may do anything, so its family answers in a child process:
+A plugin's import may do anything, so its code runs in a child process:
 `python -m harness.catalog.family_questions WHAT QUESTION` prints the answer as JSON.
 """
 
@@ -26,11 +26,11 @@ Point = Mapping[str, Any]
 
 
 class NotDerivableError(UsageError):
-    """A family derives no workload from a model; the message says why in one sentence."""
+    """A family derives no workload from a model; the message is the reason."""
 
 
 def derive(family: FamilyInfo, name: str, phase: str) -> ModelWorkload:
-    """A model's workload in a phase. NotDerivableError where the family derives none."""
+    """A model's workload in a phase. NotDerivableError if the family derives none."""
     try:
         return from_plain(ModelWorkload, _ask_family("workload", family, model=name, phase=phase))
     except child_process.NoAnswer as error:
@@ -40,7 +40,7 @@ def derive(family: FamilyInfo, name: str, phase: str) -> ModelWorkload:
 def _derive(question: Mapping[str, str]) -> ModelWorkload:
     family, preset = _family(question), model(question["model"])
     if family.of_model is None:
-        raise NotDerivableError(f"{family.name} has nothing that follows from a model; leave the model out")
+        raise NotDerivableError(f"{family.name} does not depend on a model; leave the model out")
     try:
         return family.of_model(preset, PHASES[question["phase"]])
     except Unsupported as error:
@@ -58,13 +58,13 @@ class CostQuestion:
 
 
 def costs(questions: Sequence[CostQuestion]) -> list[Cost | str]:
-    """The least work for each question, or why there is none. MachineError if a family's code fails."""
+    """The least work for each question, or the reason for none. MachineError if a family's code fails."""
     answers: list[Cost | str] = []
     for start in range(0, len(questions), AT_ONCE):
         try:
             replies = _ask("costs", [asdict(question) for question in questions[start : start + AT_ONCE]])
         except child_process.NoAnswer as error:
-            raise MachineError(f"the families' costs are not to be had: {error}") from None
+            raise MachineError(f"the families' costs cannot be computed: {error}") from None
         answers += [reply if isinstance(reply, str) else Cost(**reply) for reply in replies]
     return answers
 
@@ -80,15 +80,15 @@ def _cost(question: Mapping[str, Any]) -> dict[str, Any] | str:
 
 
 def semantics_info(family: FamilyInfo, points: Sequence[Point]) -> list[dict[str, Any]]:
-    """What :func:`describe_semantics` says of a registered family. NoAnswer where its code says nothing."""
+    """The result of :func:`describe_semantics` for a registered family. NoAnswer if its code fails."""
     return _ask_family("semantics", family, points=points)
 
 
 def describe_semantics(family: Family, points: Sequence[Point]) -> list[dict[str, Any]]:
-    """Every semantics: its contract, and its inputs at a point of the workload; nothing is drawn.
+    """Describe every semantics: its contract, and its inputs at one workload, without drawing them.
 
-    The point is the first of `points` for which the family's shapes and the semantics' `refuse` say that it
-    is defined; without one, `reason` says why. An input has `name` (its path), `shape`, and `dtype` (`f32`).
+    The workload is the first of `points` that the family's `shapes` and the semantics' `refuse` accept. If
+    there is none, `reason` says why. An input has `name` (its path), `shape`, and `dtype` (`f32`).
     """
     return [_describe(family, meaning, points) for meaning in family.semantics.values()]
 
@@ -102,7 +102,7 @@ def _describe(family: Family, meaning: Semantics, points: Sequence[Point]) -> di
         "gradient": meaning.gradient and _contract_text(meaning.gradient),
         "layout": meaning.layout,
     }
-    reason = "no suite of bench.yaml measures this family"
+    reason = "bench.yaml has no suite of this family"
     for point in points:
         try:
             inputs = _inputs(family, meaning, family.workload(**point))
@@ -127,7 +127,7 @@ def _family(question: Mapping[str, Any]) -> Family:
 
 
 def _ask_family(what: str, family: FamilyInfo, **about: object) -> Any:
-    """The answer of a family's own code: of a built-in one in this process."""
+    """The answer of a family's own code, which runs in this process if the family is built in."""
     question = {"module": family.module, "family": family.name, **about}
     return ANSWERS[what](question) if family.module.startswith("impls.") else _ask(what, question)
 

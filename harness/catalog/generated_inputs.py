@@ -1,17 +1,17 @@
-"""Inputs that several families draw: documents packed into rows, and the scores that a selection reads.
+"""Inputs that several families share: documents packed into rows, and scores for selections.
 
 Lengths are drawn from a distribution, then packed first-fit or best-fit decreasing.
 
 `pretrain` is a published histogram of the lengths of 13 463 214 documents: MagiAttention (2c64135,
 exps/dist_attn/benchmark/datasets/default/doc_length_distribution.csv, Apache-2.0). Within a bin all lengths
-are equally likely. Its benchmark cuts documents at a quarter of the row, and where a row ends; here none is
-cut in two: one that is longer than a row is truncated to it, as by OLMo-core's `LongDocStrategy.truncate`.
+are equally likely. Its benchmark splits documents at a quarter of the row, and at the end of a row. Here a
+document is never split: a longer one is truncated to a row, like OLMo-core's `LongDocStrategy.truncate`.
 
-Packers: best-fit decreasing as OLMo-core #260, first-fit as trl #3521. Four times as many rows as needed are
-packed, and some of them drawn; never the last one opened, which no further document could fill.
+Packers: best-fit decreasing as in OLMo-core #260, first-fit as in trl #3521. Four times as many rows as
+needed are packed, and some of them drawn, but never the last one, which is not full.
 
-Rows are part of the case, like shapes and FLOPs. So they depend on `packing_seed` alone, not on the seed of
-the inputs, and are drawn by Python's generator, which is the same on every machine.
+Rows are part of the case, like shapes and FLOPs. Therefore they depend only on `packing_seed`, not on the
+seed of the inputs, and Python's generator draws them, which is the same on every machine.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from harness.core.workload_files import LengthBin, parse_table, read_table
 LENGTHS = ("uniform", "pretrain", "single")
 PACKERS = ("first_fit", "best_fit_decreasing")
 _POOL = 4  # rows packed for each that is returned
-_MOST_DRAWN = 1 << 18  # documents, which take seconds to pack
+_MOST_DRAWN = 1 << 18  # documents; packing them takes seconds
 
 
 @lru_cache(maxsize=64)
 def packed_rows(lengths: str, packing: str, seed: int, seq: int, rows: int) -> tuple[tuple[int, ...], ...]:
-    """The documents' tokens, in order, of each of `rows` rows of at most `seq` tokens.
+    """The lengths of the documents, in order, in each of `rows` rows of at most `seq` tokens.
 
     `lengths` is `pretrain`, `single` (one document as long as the row) or the identity of a CSV file.
     Unsupported for a file that has changed, and for too many short documents.
@@ -70,7 +70,7 @@ def _draw(table: tuple[LengthBin, ...], longest: int, tokens: int, rng: random.R
         tokens -= drawn[-1]
         if len(drawn) > _MOST_DRAWN:
             raise Unsupported(
-                f"rows of {longest} tokens hold too many documents; use longer ones, or a shorter seq"
+                f"rows of {longest} tokens contain too many documents; use longer documents, or a shorter seq"
             )
     return drawn
 

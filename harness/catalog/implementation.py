@@ -1,4 +1,4 @@
-"""Implementations: the decorator that registers one way to compute an answer, and semantics of its author."""
+"""Implementations: the decorator that registers one, and its author's own semantics."""
 
 import dataclasses
 import inspect
@@ -17,15 +17,16 @@ from harness.core.workload import Field, declared_field
 
 @dataclass(frozen=True)
 class OwnSemantics(Declared):
-    """The semantics of an implementation that computes something else than its family's semantics.
+    """The semantics of an implementation that computes something other than its family's semantics.
 
     `reference(w, rows)` is a builder as in :class:`Semantics`, in numpy, torch or another `framework`. A name
-    means the family's reference of that semantics, None that of the family's first: the result is then an
-    approximation of it, within `contract`. `gradient` is the contract of gradients; None where there is no
-    backward. `cost(w)` is the least work; without it none is given, since the family's is of other semantics.
+    means the family's reference of that semantics, and None the family's first: the result is then an
+    approximation of it, within `contract`. `gradient` is the contract of gradients; None if there is no
+    backward. `cost(w)` is the least work. Without it there is none, because the family's is for other
+    semantics.
 
-    `name` goes into records, and is the implementation's if empty; implementations of one file that share a
-    named object are compared as equivalent. UsageError for fields of another type.
+    `name` is recorded (empty: the implementation's name). Implementations of one file that share a named
+    object are compared as equivalent. UsageError for fields of another type.
     """
 
     contract: Contract
@@ -53,7 +54,7 @@ class Expectation:
 class Implementation:
     """A registered builder. Calling it with a workload and options gives the timed callable.
 
-    `semantics` is the name of one of the family's semantics or of `own`, which its author brings.
+    `semantics` is the name of one of the family's semantics, or of the author's (`own`).
     """
 
     name: str
@@ -70,7 +71,7 @@ class Implementation:
         return self.builder(workload, **options)
 
     def workload_type(self) -> type:
-        """The workload that the builder's first parameter is annotated with; it names the family."""
+        """The workload class in the annotation of the builder's first parameter; it determines the family."""
         first = next(iter(inspect.signature(self.builder).parameters), None)
         annotation = typing.get_type_hints(self.builder).get(first or "")
         if not isinstance(annotation, type):
@@ -94,19 +95,21 @@ def implementation(
 
     The builder runs once, untimed. The callable that it returns is timed and receives the family's inputs by
     name. Keyword-only parameters of the builder are options. `framework` is a built-in one, or one that an
-    installed package registers. `semantics` is the name of one of the family's, or its author's own: a
-    contract alone (`within(rel_rms=0.02)`) for an approximation of what the family's first semantics
-    computes, or :class:`OwnSemantics`. `expect={"incorrect": why, "when": predicate}` declares that its
-    contract fails where the predicate holds; `fails(w, options)` maps the family's checks that it is known to
-    fail to the reasons. `facts(w, static, options)` are further facts of a case by name, which go into its
-    record and are printed below the table.
+    installed package registers. `semantics` is the name of one of the family's, or its author's own: only a
+    contract (`within(rel_rms=0.02)`) for an approximation of the family's first semantics, or
+    :class:`OwnSemantics`. `expect={"incorrect": why, "when": predicate}` declares that its contract fails if
+    the predicate is true. `fails(w, options)` maps the family's checks that it is known to fail to reasons.
+    `facts(w, static, options)` returns further facts of a case by name, which are recorded and printed below
+    the table.
     """
     own = _own(semantics)
 
     def register(builder: Callable[..., Callable[..., Any]]) -> Implementation:
         identity = builder.__name__ if name is None else name
         if not is_word(identity):
-            raise UsageError(f'"{identity}" cannot name an implementation; use letters, digits and _')
+            raise UsageError(
+                f'"{identity}" is not a valid name for an implementation; use letters, digits and _'
+            )
         _refuse_second(builder)
         return Implementation(
             name=identity,
@@ -124,7 +127,7 @@ def implementation(
 
 
 def _refuse_second(builder: Callable[..., Any]) -> None:
-    """UsageError if the builder's name is already that of another implementation of the module."""
+    """UsageError if another implementation of the module has the builder's name."""
     earlier = getattr(builder, "__globals__", {}).get(builder.__qualname__)
     if isinstance(earlier, Implementation):
         raise UsageError(f"{earlier.name} is registered twice; rename one")
@@ -136,11 +139,11 @@ def _own(semantics: object) -> OwnSemantics | None:
     own = OwnSemantics(semantics) if isinstance(semantics, Contract) else semantics
     if not isinstance(own, OwnSemantics):
         raise UsageError(
-            f"semantics={semantics!r}: use a name of the family's, a contract such as within(rel_rms=0.02), "
-            "or OwnSemantics(contract, reference)"
+            f"semantics={semantics!r}: use the name of one of the family's, a contract such as "
+            "within(rel_rms=0.02), or OwnSemantics(contract, reference)"
         )
     if own.name and not is_word(own.name):
-        raise UsageError(f'"{own.name}" cannot be the name of a semantics; use letters, digits and _')
+        raise UsageError(f'"{own.name}" is not a valid name for a semantics; use letters, digits and _')
     return own
 
 
@@ -149,7 +152,7 @@ def _expectation(expect: Mapping[str, Any] | None) -> Expectation | None:
         return None
     unknown = set(expect) - {"incorrect", "when"}
     if unknown or not expect.get("incorrect"):
-        raise UsageError('expect takes {"incorrect": "why", "when": predicate}; "when" may be left out')
+        raise UsageError('write expect={"incorrect": "why", "when": predicate}; "when" is optional')
     return Expectation(str(expect["incorrect"]), expect.get("when") or (lambda _: True))
 
 
@@ -159,8 +162,8 @@ def _options(builder: Callable[..., Any]) -> tuple[Field, ...]:
     for parameter in list(inspect.signature(builder).parameters.values())[1:]:
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             raise UsageError(
-                f'the builder\'s parameter "{parameter.name}" would be no option; '
-                "options are keyword-only: put a * before it"
+                f'the builder\'s parameter "{parameter.name}" is not keyword-only, so it is not '
+                "an option; put a * before it"
             )
         required = parameter.default is inspect.Parameter.empty
         annotation = hints.get(parameter.name, int if required else type(parameter.default))

@@ -1,4 +1,4 @@
-"""Traits of frameworks, built-in and registered by installed packages, read without loading a framework."""
+"""Traits of built-in and registered frameworks, which can be read without loading a framework."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Package:
 
     `gives` names what is missing without it; empty if nothing runs without it. `install` is the argument of
     pip, if not `name`. Timings of different versions are not compared if it is `fingerprinted`; with
-    `only_on`, on this device alone.
+    `only_on`, this applies only to that device.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Package:
 
 @dataclass(frozen=True, kw_only=True)
 class FrameworkTraits:
-    """What the runner, and readers of records, know of a framework. Classes are named as `module:name`.
+    """What the runner and readers of records know about a framework. Classes are named `module:name`.
 
     `runner` is the :class:`~harness.worker.frameworks.base.Framework`, of which a measuring process makes one
     object. The module that declares the traits is imported everywhere, so it must not import the framework.
@@ -44,19 +44,19 @@ class FrameworkTraits:
 
     runner: str
     packages: tuple[Package, ...]  # its own distribution among them
-    devices: tuple[str, ...] = ()  # that it runs on; empty if only its `start` can tell
+    devices: tuple[str, ...] = ()  # devices that it runs on; empty if only its `start` knows
     compiles_calls: bool = False  # every call is one compiled program, which depends on the processor
     traces_calls: bool = False  # its figures are those of a trace over fake tensors
     host_compiler: str = ""  # the distribution whose version determines its exact figures on the host
-    cross_compiler: str = ""  # the class that compiles for targets that are not at hand
-    interpreted_on: tuple[str, ...] = ()  # devices where calls are interpreted: verified, but not timed
-    planned_for: tuple[str, ...] = ()  # targets that a gate compiles an interpreted call for
+    cross_compiler: str = ""  # the class that compiles for absent targets
+    interpreted_on: tuple[str, ...] = ()  # devices where calls are interpreted: checked, but not timed
+    planned_for: tuple[str, ...] = ()  # targets for which a gate compiles an interpreted call
     writes_references: bool = False  # references may be written in it, since it has f64
-    quicker_compile: Mapping[str, str] = field(default_factory=dict)  # device → how to compile sooner
+    quicker_compile: Mapping[str, str] = field(default_factory=dict)  # device → how to compile faster
 
     @property
     def remedy(self) -> str:
-        """What installs the packages without which nothing runs."""
+        """The command that installs the required packages."""
         needed = (package.install or package.name for package in self.packages if not package.gives)
         return f"pip install {' '.join(dict.fromkeys(needed))}"
 
@@ -67,7 +67,7 @@ class FrameworkTraits:
 
     @property
     def planner(self) -> str:
-        """What plans a call's memory, in words."""
+        """The name of what plans a call's memory."""
         if self.compiles_calls:
             return "compiler"
         return "trace over fake tensors" if self.traces_calls else "framework"
@@ -83,9 +83,9 @@ UNKNOWN_FRAMEWORK = FrameworkTraits(runner="", packages=())
 
 
 def traits_of(framework: str) -> FrameworkTraits:
-    """The traits of a framework; empty ones if it is unknown here, such as one in another's records.
+    """The traits of a framework; empty ones if it is unknown here, for example one in a foreign record.
 
-    UsageError where an installed package registers something else.
+    UsageError if an installed package registers something else.
     """
     place = BUILT_IN.get(framework) or registered_traits().get(framework)
     if place is None:
@@ -93,18 +93,18 @@ def traits_of(framework: str) -> FrameworkTraits:
     try:
         traits = resolve_name(place)
         if not isinstance(traits, FrameworkTraits):
-            raise TypeError(f"a {type(traits).__name__} is no FrameworkTraits")
+            raise TypeError(f"it is a {type(traits).__name__}, not a FrameworkTraits")
     except Exception as error:  # a package's own code, which may raise anything
         raise UsageError(
             f'framework "{framework}": {place} cannot be used ({type(error).__name__}: {error}); '
-            "repair or uninstall its package"
+            "fix or uninstall its package"
         ) from None
     return traits
 
 
 @cache
 def registered_traits() -> dict[str, str]:
-    """`module:name` of the traits that installed packages register, by framework; nothing is loaded."""
+    """`module:name` of the traits that installed packages register, by framework, without loading them."""
     from importlib.metadata import entry_points
 
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
@@ -128,7 +128,7 @@ def require_framework(name: str) -> None:
     names = sorted(known())
     raise UsageError(
         f'unknown framework "{name}"{closest(name, names)}; known: {", ".join(names)}; '
-        f"an installed package registers another as an entry point of {ENTRY_POINTS}"
+        f"to add one, register its traits as an entry point of {ENTRY_POINTS}"
     )
 
 

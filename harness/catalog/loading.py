@@ -1,4 +1,4 @@
-"""Loading of registered code from a module or a file, and lookup of what it registers."""
+"""Load registered code from a module or a file, and look up what it registers."""
 
 import importlib
 import importlib.util
@@ -19,14 +19,14 @@ from harness.core.errors import Unsupported, UsageError
 def require_source(source: str) -> None:
     """UsageError unless `source` may name a plugin: `a/file.py`, or `a.module`."""
     if not source.endswith(".py") and not all(part.isidentifier() for part in source.split(".")):
-        raise UsageError(f"plugin {source} is neither a file whose name ends in .py nor a module's name")
+        raise UsageError(f"plugin {source} is not a .py file or a module name; write my.py or pkg.my")
 
 
 def load(source: str) -> ModuleType:
     """Import `pkg.module`, or a file when `source` ends in `.py`.
 
     A file of a package is imported by its dotted name, so that its relative imports work. Any other becomes
-    a module of its own. The folder that its absolute imports start from is appended to the import path.
+    a separate module. The folder that its absolute imports start from is appended to the import path.
     """
     if not source.endswith(".py"):
         try:
@@ -34,7 +34,7 @@ def load(source: str) -> ModuleType:
         except ModuleNotFoundError as error:
             if not f"{source}.".startswith(f"{error.name}."):
                 raise  # `source` exists, but a module that it imports does not
-            raise UsageError(f"No module named '{error.name}'; a file's name ends in .py") from None
+            raise UsageError(f"No module named '{error.name}'; a file needs the suffix .py") from None
     path = Path(source).resolve()
     home, name = home_of(path), import_name(path)
     if home == path.parent or not all(part.isidentifier() for part in name.split(".")):
@@ -62,13 +62,13 @@ def _execute(name: str, file: Path) -> None:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except BaseException:  # re-raised: only half a module must not stay behind
+    except BaseException:  # re-raised, after removing the half-loaded module
         del sys.modules[name]
         raise
 
 
 def implementations_in(module: ModuleType) -> list[Implementation]:
-    """The implementations among a module's names, without duplicates."""
+    """The implementations in a module's namespace, without duplicates."""
     implementations = [value for value in vars(module).values() if isinstance(value, Implementation)]
     return list({id(value): value for value in implementations}.values())
 
@@ -79,13 +79,13 @@ def families_in(module: ModuleType) -> list[Family]:
 
 
 def family_of(implementation: Implementation) -> Family:
-    """The family whose workload the builder annotates."""
+    """The family with the workload in the builder's annotation."""
     workload = implementation.workload_type()
     for _, family in _declaring_modules(workload):
         return family
     raise UsageError(
         f"{implementation.name}: no family has the workload {workload.__name__}; "
-        "declare a Family beside that class"
+        "declare a Family in the module of that class"
     )
 
 
@@ -94,7 +94,7 @@ def family_called(module: ModuleType, name: str) -> Family:
     for family in chain(families_in(module), map(family_of, implementations_in(module))):
         if family.name == name:
             return family
-    raise Unsupported(f"{module.__name__} no longer declares family {name}; list it again")
+    raise Unsupported(f"{module.__name__} no longer declares family {name}; see seqsweep list")
 
 
 def module_of(family: Family) -> str:
@@ -113,7 +113,7 @@ def _declaring_modules(workload: type) -> Iterator[tuple[ModuleType, Family]]:
 
 
 def _homes(workload: type) -> Iterator[ModuleType]:
-    """The modules that may declare the family: its workload's, or the `family.py` beside `workload.py`."""
+    """The modules that may declare the family: its workload's, or the `family.py` next to `workload.py`."""
     module = sys.modules.get(workload.__module__)
     if module is None:
         return
@@ -130,6 +130,6 @@ def file_of(thing: Implementation | Family) -> Path:
 
 
 def line_of(implementation: Implementation) -> int:
-    """The line of the builder or its first decorator, by its code object: inspect would search the file."""
+    """The line of the builder or its first decorator, from its code object, which is faster than inspect."""
     code = getattr(inspect.unwrap(implementation.builder), "__code__", None)
     return code.co_firstlineno if code else inspect.getsourcelines(implementation.builder)[1]

@@ -1,7 +1,7 @@
 """Model presets: the attention fields of real models as published, each file with its source.
 
-No number is typed by hand: a family's workload is derived from the raw fields by the family's own function,
-and every field is either used or known not to affect shapes (`models/fields.toml`).
+No number is entered by hand. A family's own function derives its workload from the raw fields. Every field is
+either used or known not to affect shapes (`models/fields.toml`).
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class Phase:
     queries: int
 
 
-# 4096 as in FlashMLA's tests of sparse prefill; 1024 as a device's queries in MaxText's training.
+# 4096 from FlashMLA's tests of sparse prefill; 1024 from the queries per device in MaxText's training.
 PHASES = {phase.name: phase for phase in (Phase("prefill", 4096), Phase("chunk", 1024), Phase("decode", 1))}
 
 
 @dataclass(frozen=True)
 class ModelWorkload:
-    """A family's workload in a model and phase: its `fields`, and the number of `layers` that have it.
+    """A family's workload in a model and phase: its `fields`, and the number of `layers` that use it.
 
     Tensor parallelism divides the fields named in `query_heads`, and divides or replicates those in
-    `key_heads`. One element of `seq` stands for `tokens` of the context, which is at most `longest`; None:
-    the model's positions. Only implementations of the named `semantics` are meant, the first one's as
-    baseline; none named: any. `note` says how the family's form differs from the model's.
+    `key_heads`. One element of `seq` represents `tokens` tokens of the context, which is at most `longest`
+    (None: the model's positions). Only implementations of these `semantics` are used (empty: all), with the
+    first one's as baseline. `note` describes how the family's computation differs from the model's.
     """
 
     fields: Mapping[str, Value]
@@ -65,7 +65,7 @@ class ModelWorkload:
             if name in self.key_heads and devices % heads == 0:
                 fields[name] = 1
             elif heads % devices:
-                raise UsageError(f"{heads} {name} do not divide over {devices} devices; use a divisor")
+                raise UsageError(f"{heads} {name} cannot be divided by {devices} devices; use a divisor")
             else:
                 fields[name] = heads // devices
         return replace(self, fields=fields)
@@ -75,7 +75,7 @@ class ModelWorkload:
 class Model:
     """A model by its publisher's own `raw` fields.
 
-    `source` has their repository, path, commit and SHA-256, and as `preset` the SHA-256 of the preset's file.
+    `source` has their repository, path, commit and SHA-256; `preset` is the SHA-256 of the preset's file.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Model:
 
     @property
     def indexer_layers(self) -> int:
-        """Layers that run an indexer of their own instead of reusing an earlier selection; 0 without one."""
+        """Layers that run their own indexer instead of reusing an earlier selection; 0 without an indexer."""
         if "index_topk" not in self.fields:
             return 0
         if self.compression:
@@ -134,7 +134,7 @@ class Model:
 
     @property
     def indexer_tokens(self) -> int:
-        """Tokens of the context that a key of the indexer stands for."""
+        """Tokens of the context per key of the indexer."""
         return SELECTING_RATIO if self.compression else 1
 
 
@@ -144,7 +144,7 @@ def names() -> list[str]:
 
 
 def model(name: str) -> Model:
-    """The preset of this name. UsageError for any other."""
+    """The preset with this name. UsageError for any other."""
     if name not in names():
         raise UsageError(f'unknown model "{name}"{nearest(name, names(), LISTING)}')
     return read(FILES / f"{name}.yaml")
@@ -152,7 +152,7 @@ def model(name: str) -> Model:
 
 @cache
 def read(file: Path) -> Model:
-    """The model in a preset's file. The files are this package's own; tests hold them to their form."""
+    """The model in a preset's file. The files belong to this package; tests check their form."""
     import yaml
 
     content = file.read_bytes()

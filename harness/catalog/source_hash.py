@@ -1,7 +1,7 @@
 """Source hash of a module's import closure: the file and all that it imports, except installed packages.
 
-Imports inside functions count, because builders import there; so do extension modules. Imports by a computed
-name do not.
+It includes imports inside functions, because builders import there, and extension modules. It does not
+include imports by a computed name.
 """
 
 import ast
@@ -25,8 +25,8 @@ INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib
 def source_hash(implementation: Path, family: Path) -> str:
     """`closure:…`, the hash of the import closure of an implementation's and its family's file.
 
-    Other variants of the family do not count, so adding one leaves old records comparable. Earlier versions
-    hashed all files of the family whose names begin with an underscore, and wrote `sha256:…`.
+    Other variants of the family are not included, so that old records stay comparable when one is added.
+    Earlier versions hashed all files of the family with a leading underscore, and wrote `sha256:…`.
     """
     whole = sha256()
     for file in sorted(closure(implementation, family)):
@@ -52,7 +52,7 @@ def closure(*paths: Path) -> set[Path]:
 
 @cache
 def content(file: Path) -> bytes:
-    """A file's content when this process first read it: so all hashes are of one state of the sources."""
+    """A file's content when this process first read it, so that all hashes are of the same state."""
     return file.read_bytes()
 
 
@@ -70,11 +70,11 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
         tree = ast.parse(content(file))
     except (OSError, SyntaxError, ValueError):  # importing the file will report the error
         return ()
-    # In Python's search order, where the first folder that has the name wins: so a worktree's file imports
-    # the worktree's modules and not the working tree's, and hashes of both trees are comparable.
+    # In Python's search order, in which the first folder with the name wins. Then a worktree's file imports
+    # the worktree's modules, not the working tree's, and hashes of both trees are comparable.
     roots = list(dict.fromkeys([file.parent, home_of(file), *map(Path, _search_path()), PROJECT, Path.cwd()]))
     imported: dict[Path, None] = {}
-    own = import_name(file)  # the files of its packages run before it
+    own = import_name(file)  # the __init__ files of its packages run before it
     for name, level in dict.fromkeys([*_names(tree), *([] if own.startswith("impls.") else [(own, 0)])]):
         parts = tuple(name.split("."))
         if not level and parts[0] in {PACKAGE.name, "seqsweep"}:  # this harness drives every tree
@@ -96,7 +96,7 @@ def home_of(file: Path) -> Path:
 
 
 def import_name(file: Path) -> str:
-    """The name by which a file is imported from its home, such as `impls.mask.family`."""
+    """The name by which a file is imported from its home, for example `impls.mask.family`."""
     return ".".join(file.relative_to(home_of(file)).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -131,7 +131,7 @@ def _search_path() -> list[str]:
 
 
 def _names(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """(dotted name, level) of every import; a name imported from a package may itself be a module."""
+    """(dotted name, level) of every import; a name imported from a package may be a module."""
     for node in _statements(tree.body):
         if isinstance(node, ast.Import):
             yield from ((alias.name, 0) for alias in node.names)

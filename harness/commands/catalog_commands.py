@@ -16,12 +16,8 @@ MODELS = "models"  # instead of a family's name
 
 @command(group, "list")
 def list_(
-    family: Text = argument(
-        'Family to describe, or "models" for the model presets (default: a short list of all).'
-    ),
-    name: Text = argument(
-        'With "models": the model to describe, with the shapes each family derives from it.'
-    ),
+    family: Text = argument('Family to describe, or "models" for model presets (default: list all).'),
+    name: Text = argument('With "models": the model to describe, with its shapes in each family.'),
     *,
     place: options.CatalogFlags,
     contracts: bool = flag(OUTPUT, "Also describe the family's contracts, gradients, inputs and results."),
@@ -46,13 +42,9 @@ def list_(
 def new(
     family: Text = argument("Family to implement."),
     name: Text = argument("Name of the implementation and of the file."),
-    own: Text = option(
-        PLACES, "Write a new family with this name instead of an implementation.", name="--family"
-    ),
+    own: Text = option(PLACES, "Write a new family with this name.", name="--family"),
     out: Path = option(PLACES, "Folder for the file.", Path()),
-    framework: Text = option(
-        PLACES, "Framework: numpy, torch, jax, triton, or a registered one (default: the template's)."
-    ),
+    framework: Text = option(PLACES, "Framework, such as jax or triton (default: the template's)."),
     *,
     place: options.CatalogFlags,
     json: bool = options.JSON,
@@ -81,9 +73,7 @@ def claims(
 
 @command(group, "doctor")
 def doctor(
-    roofline: bool = flag(
-        "Measurement", "Measure this machine's peak FLOP/s and bytes/s with torch (about a minute)."
-    ),
+    roofline: bool = flag("Measurement", "Measure peak FLOP/s and bytes/s with torch (a minute)."),
     on: Text = option(PLACES, "Machines of bench.yaml to check (default: this machine)."),
     *,
     place: options.PlaceFlags,

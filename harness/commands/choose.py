@@ -35,7 +35,7 @@ def test_choose_returns_no_implementation_that_another_beats_beyond_the_interval
 
 
 def choose_function(choices: SuiteChoices, info: Mapping[str, Any]) -> str:
-    """The source of a module whose `choose` returns the label to call. `info` is the run's run.json."""
+    """The source of a module with a function `choose`, which returns the label to call. `info`: run.json."""
     arguments = ["seq: int", *(f"{name}: {_type(choices, at)}" for at, name in enumerate(choices.axes))]
     lines = [*_comments(_head(choices, info)), "", "", f"def choose({', '.join(arguments)}) -> str:"]
     lines += ['    """The implementation to call."""']

@@ -76,15 +76,11 @@ def _timed_suites(
 def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> SideBySide:
     """Compare two implementations of one run, the first relative to the second."""
     if len(pair) != 2:
-        raise UsageError(
-            f"--impl: name two implementations, for example --impl scatter,broadcast, not {len(pair)}"
-        )
+        raise UsageError(f"--impl: write two implementations, like scatter,broadcast, not {len(pair)}")
     folder = find(results, run)
     matched = match_implementations(folder.read().records, pair[0], pair[1])
     if not matched.changes:
-        raise UsageError(
-            f"--impl: {pair[0]} and {pair[1]} share no point in run {run}; see seqsweep show --run {run}"
-        )
+        raise UsageError(f"--impl: {pair[0]} and {pair[1]} share no point; see seqsweep show --run {run}")
     only = {pair[0]: matched.only_of, pair[1]: matched.only_to}
     heading, runs = _heading(TOGETHER, folder), {"run": summarise(folder)}
     return SideBySide(False, heading, *pair, runs, matched.changes, only)
@@ -99,14 +95,12 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
     differences = describe_differences(_facts(first), _facts(second))
     if differences and not force:
         raise UsageError(
-            f"the runs differ in {', '.join(differences)}, so their timings are from different machines; "
+            f"the runs are from machines that differ in {', '.join(differences)}; "
             "use --force to compare them anyway"
         )
     matched = match_runs(first.read().records, second.read().records)
     if not matched.changes:
-        raise UsageError(
-            f"runs {first.id} and {second.id} have no case in common; see seqsweep show --run {first.id}"
-        )
+        raise UsageError(f"runs {first.id} and {second.id} share no case; see seqsweep show --run {first.id}")
     heading, runs = _heading(TREND, first, second), {EARLIER: summarise(first), LATER: summarise(second)}
     only = {EARLIER: matched.only_to, LATER: matched.only_of}
     return SideBySide(True, heading, LATER, EARLIER, runs, matched.changes, only, differences)

@@ -10,7 +10,7 @@ from harness.collection.collection import collect
 from harness.collection.joined_run import describe_joined, joined_data, without_flag
 from harness.commands.exit_codes import NOTHING, STOPPED
 from harness.commands.output import Shown, data_of, print_json, print_note, print_run, stored_of
-from harness.commands.run import end_run, tell_left_out
+from harness.commands.run import end_run, report_left_out
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
@@ -68,7 +68,7 @@ def run_on(
     """Measure suites on the machines of a pool, and print the joined runs. Returns the exit code."""
     pool = pool_of(project, name)
     schedule = project.plan(suites, overrides)
-    tell_left_out(schedule)
+    report_left_out(schedule)
     order = SweepOrder(
         *(digest(identity(schedule)), project.config, project.given_sources, tuple(suites)),
         *(project.narrow(overrides), tuple(typed_command()), depth, checks, tuple(targets)),

@@ -45,7 +45,7 @@ def run(
     schedule = project.plan(suites or (), overrides)
     extras = sampling.extras(schedule.cases)
     if sampling.dry_run:
-        stages.tell_left_out(schedule)
+        stages.report_left_out(schedule)
         output.print_plan(schedule, json=json)
         return
     done = stages.run_schedule(project, schedule, resume=sampling.resume, wait=wait, extras=extras)
@@ -82,12 +82,8 @@ def check(
 
 @command(group, "static")
 def static(
-    suites: Words = argument(
-        "Suites, family/name, or FILE.py::KERNEL for any Triton kernel (default: the default suites)."
-    ),
-    target: Words = option(
-        TARGETS, "Targets: host,tpu:v5p,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8 (default: host)."
-    ),
+    suites: Words = argument("Suites, family/name, or FILE.py::KERNEL (default: the default suites)."),
+    target: Words = option(TARGETS, "Targets: host,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8 (default: host)."),
     *,
     pages: measuring_options.PageFlags,
     launch: measuring_options.LaunchFlags,

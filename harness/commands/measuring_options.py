@@ -41,13 +41,9 @@ class ProfileFlags:
         if self.trace is not None:
             if len(cases) != 1:
                 count = len(cases)
-                raise UsageError(
-                    f"--trace: writes the trace of one case, not of {count}; name its --seq and --mode"
-                )
+                raise UsageError(f"--trace: one case is traced, not {count}; name its --seq and --mode")
             if self.trace.is_dir() or not os.access(self.trace.parent, os.W_OK):
-                raise UsageError(
-                    f"--trace {self.trace}: cannot be written; name a file in a folder that you can write to"
-                )
+                raise UsageError(f"--trace {self.trace}: cannot be written; name another file")
         return ProfileExtras(self.ops, self.trace)
 
 
@@ -57,12 +53,8 @@ class SamplingFlags:
 
     baseline: Text = option(SELECTION, "Implementation that speedups are relative to (default: the suite's).")
     budget: Text = option(LIMITS, "Sampling time per case (default: bench.yaml's, else 4s).")
-    precision: Text = option(
-        LIMITS, "Half-width of the speedup's interval at which sampling stops (default: 5%)."
-    )
-    replicates: int = option(
-        LIMITS, "Repetitions in fresh processes; with 4 or more, intervals cover processes.", 1
-    )
+    precision: Text = option(LIMITS, "Stop at this half-width of the speedup's interval (default: 5%).")
+    replicates: int = option(LIMITS, "Fresh processes per case; with 4 or more, intervals cover them.", 1)
     resume: bool = flag(RUN, "Resume the latest interrupted run of these suites.")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
@@ -116,9 +108,7 @@ class LaunchFlags:
 class ShardFlags:
     """Which part of a sweep this machine runs, or which machines run it instead."""
 
-    shard: Text = option(
-        SELECTION, "Run only this part of the sweep: 3/8 (seqsweep collect joins the parts)."
-    )
+    shard: Text = option(SELECTION, "Run only this part: 3/8 (seqsweep collect joins the parts).")
     on: Text = option(SELECTION, "Run on these machines of bench.yaml (default: this machine).")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
@@ -134,18 +124,14 @@ class GateFlags:
 
     against: Text = option(GATE, "Base: git:REF, impl:NAME or py:INTERPRETER (default: the merge base).")
     cases: Words = option(GATE, "Patterns of cases to compare: 'mask/*seq=4096*' (default: all).")
-    everything: bool = flag(
-        GATE, "Also measure cases whose code is the same (default: skip them).", name="--all"
-    )
+    everything: bool = flag(GATE, "Also measure cases with equal code.", name="--all")
     dry_run: bool = flag(GATE, "List what would be measured without running anything.")
     delta: Text = option(GATE, "Smallest slowdown to detect (default: the suite's, else 5%).")
     max_pairs: int = option(GATE, "Maximum number of process pairs per case.", 12)
     budget: str = option(GATE, "Wall time for the whole gate.", "300s")
     explain: Text = option(GATE, "Show the evidence for the verdict on this case.")
     last: bool = flag(GATE, "Show the latest gate again without measuring.")
-    self_check: bool = flag(
-        GATE, "Compare the working tree with itself, to see what the gate can detect here."
-    )
+    self_check: bool = flag(GATE, "Compare the working tree with itself.")
     static: bool = flag(GATE, "Compare compiled figures and contracts only; time nothing.")
     inconclusive: str = option(GATE, 'Treat "not enough evidence" as: warn or fail.', "fail")
     junit: Path | None = option(GATE, "Also write JUnit XML into this file.")

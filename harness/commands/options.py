@@ -25,9 +25,7 @@ def split_words(values: Sequence[str] | None) -> tuple[str, ...]:
     lists = {value: split_list(value) for value in values or ()}
     for value, words in lists.items():
         if not words:
-            raise UsageError(
-                f'"{value}" has no word; write words separated by commas, or leave the option out'
-            )
+            raise UsageError(f'"{value}" has no word; separate words by commas, or leave it out')
     return tuple(word for words in lists.values() for word in words)
 
 
@@ -69,9 +67,7 @@ Words = list[str] | None
 NOTES = flag(OUTPUT, "Show all footnotes and cases (default: one of each kind).")
 JSON = flag(OUTPUT, "Print one JSON object on stdout instead of text.")
 WAIT = flag(LIMITS, "Wait while another benchmark uses the device (default: exit with 5).")
-CONFIG = option(
-    PLACES, "Configuration file (default: bench.yaml here or in a parent folder, else the built-in one)."
-)
+CONFIG = option(PLACES, "Configuration file (default: the nearest bench.yaml, else the built-in one).")
 RESULTS = option(PLACES, "Folder of stored runs (default: results, next to bench.yaml).")
 
 
@@ -79,9 +75,7 @@ RESULTS = option(PLACES, "Folder of stored runs (default: results, next to bench
 class TableFlags:
     """The columns and footnotes of the tables."""
 
-    columns: Words = option(
-        OUTPUT, "Also show these columns, before others in a narrow terminal: temp/base,95 %."
-    )
+    columns: Words = option(OUTPUT, "Show these columns first, or in addition: temp/base,95 %.")
 
     notes: bool = NOTES
 
@@ -105,15 +99,9 @@ class HostSelectionFlags:
     mode: Words = option(SELECTION, "Passes: fwd, bwd, fwd_bwd (default: the suite's, else fwd).")
     set_: Words = option(SELECTION, "Set a workload field, to one value or several: rows=64,128.")
     quick: bool = flag(SELECTION, "Take a first look: two smallest lengths, a tenth of the budget.")
-    model: Words = option(
-        SELECTION, "Take the shapes of real models: glm-5,kimi-k2 (all: seqsweep list models)."
-    )
-    tp: Words = option(
-        SELECTION, "Tensor-parallel devices that share the model's heads: 8 (default: the suite's, else 1)."
-    )
-    phase: Words = option(
-        SELECTION, "Phase of inference: prefill, chunk, decode (default: the suite's, else prefill)."
-    )
+    model: Words = option(SELECTION, "Take the shapes of real models: glm-5,kimi-k2 (see list models).")
+    tp: Words = option(SELECTION, "Tensor-parallel devices of a model: 8 (default: the suite's, else 1).")
+    phase: Words = option(SELECTION, "Phase: prefill, chunk, decode (default: the suite's, else prefill).")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         typed = {"model": self.model, "tp": self.tp, "phase": self.phase}
@@ -145,9 +133,7 @@ class CompileLimitFlags:
     """Limits on compiling a case."""
 
     timeout: Text = option(LIMITS, "Time limit for each step of a case (default: bench.yaml's, else 60s).")
-    memory: Text = option(
-        LIMITS, "Memory limit for all cases of one length: 18GiB, 75% (default: bench.yaml's, else 75%)."
-    )
+    memory: Text = option(LIMITS, "Memory limit per length: 18GiB, 75% (default: bench.yaml's, else 75%).")
     threads: Text = option(LIMITS, "Cores that a case may use (default: bench.yaml's, else all).")
 
     def apply(self, overrides: "Overrides") -> "Overrides":
@@ -207,9 +193,7 @@ FORMATS = ("csv", "parquet")
 
 STORED_SUITES = argument("Suites to include (default: all suites of the run).")
 BASELINE = option(SELECTION, "Implementation that speedups are relative to (default: the suite's).")
-STORED_RUN = option(
-    PLACES, "Stored run: id, prefix of an id, path, latest or latest~1.", LATEST, name="--run"
-)
+STORED_RUN = option(PLACES, "Stored run: id or its prefix, path, latest, latest~1.", LATEST, name="--run")
 SVG_FILE = option(OUTPUT, "Also draw an SVG chart into this file.")
 
 
@@ -258,9 +242,7 @@ class ExportFlags:
         if self.to not in FORMATS:
             raise UsageError(f'--to: unknown format "{self.to}"{nearest(self.to, FORMATS)}')
         if len(tables) > 1:
-            raise UsageError(
-                f"--{tables[0]} cannot be combined with --{tables[1]}; export one table at a time"
-            )
+            raise UsageError(f"--{tables[0]} cannot be combined with --{tables[1]}; export one table")
         if self.to == "parquet" and self.out is None:
             raise UsageError("--to parquet: is not text; name a file with --out")
         return [*tables, "frame"][0]

@@ -42,7 +42,7 @@ def run_schedule(
     """Measure a schedule, check its contracts (`check`) or compile it (`static`), and store the run."""
     from harness.run.session import STAGES_ONLY, Request, execute
 
-    tell_left_out(schedule)
+    report_left_out(schedule)
     request = Request(
         *(schedule, project.catalog, project.results, typed_command(), depth),
         *(resume, checks, wait, extras or STAGES_ONLY),
@@ -55,7 +55,7 @@ def run_schedule(
         return static_run(request, tuple(targets), progress, longest=max_seq, owners=owners)
 
 
-def tell_left_out(schedule: Schedule) -> None:
+def report_left_out(schedule: Schedule) -> None:
     """Print on standard error which suites are left out, because a named model lacks their family."""
     for why in schedule.left_out:
         print_line(f"left out: {why}", err=True)

@@ -55,18 +55,18 @@ def conflicts() -> dict[str, tuple[list[Exclusion], list[Requirement]]]:
     }
 
 
-def refuse_conflicts(command: str, given: Sequence[str], words: Sequence[str]) -> None:
+def refuse_conflicts(command: str, typed: Sequence[str], words: Sequence[str]) -> None:
     """UsageError for the first flag without an effect. `words` are the values of arguments."""
     exclusions, needs = conflicts().get(command, ((), ()))
-    modes = {*given, *(MODES_OF[command](words) if command in MODES_OF else ())}
+    modes = {*typed, *(MODES_OF[command](words) if command in MODES_OF else ())}
     for exclusion in exclusions:
-        for flag in given if exclusion.mode in modes else ():
+        for flag in typed if exclusion.mode in modes else ():
             if exclusion.excludes(flag):
                 raise UsageError(
                     f"{flag} cannot be combined with {exclusion.mode}: {exclusion.why}; use only one"
                 )
     for need in needs:
-        if need.flag in given and modes.isdisjoint(need.needed):
+        if need.flag in typed and modes.isdisjoint(need.needed):
             raise UsageError(f"{need.flag} needs {' or '.join(need.needed)}: {need.why}")
 
 
@@ -82,7 +82,7 @@ class SectionedCommand(TyperCommand):
     """
 
     def invoke(self, ctx: Any) -> Any:
-        given, words = list[str](), list[str]()
+        typed, words = list[str](), list[str]()
         for each in self.params:
             source = ctx.get_parameter_source(each.name or "")
             if source is None or source.name != "COMMANDLINE":
@@ -90,10 +90,10 @@ class SectionedCommand(TyperCommand):
             if each.param_type_name == "argument":
                 value = ctx.params[each.name or ""]
                 words += map(str, value if isinstance(value, (list, tuple)) else [value])
-                given.append((each.name or "").upper())
+                typed.append((each.name or "").upper())
             else:
-                given += each.opts
-        refuse_conflicts(self.name or "", given, words)
+                typed += each.opts
+        refuse_conflicts(self.name or "", typed, words)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # typer would end with 130 and no message
@@ -105,9 +105,7 @@ class SectionedCommand(TyperCommand):
         for before, word in pairwise(["", *args]):
             name, equals, value = word.partition("=")
             if (before in valued and not word) or (name in valued and equals and not value):
-                raise UsageError(
-                    f"{name or before}: has an empty value; write a value, or leave the option out"
-                )
+                raise UsageError(f"{name or before}: has an empty value; write a value, or leave it out")
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -73,7 +73,7 @@ RATIO = (
     "to the first: the speedup (for the baseline, the time) divided by that on the first distribution; 95 % "
     "simultaneous intervals."
 )
-ERROR = "error: RMS of the difference from the reference, divided by the RMS of the reference."
+ERROR = "error: RMS difference from the reference, divided by the RMS of the reference; exact: no difference."
 RECALL = "recall: share of the largest values that was found, averaged over rows."
 COLUMNS = (
     Column("seq"),

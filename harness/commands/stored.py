@@ -99,9 +99,7 @@ def print_histories(console: Console, histories: Sequence[CaseHistory], heading:
         rows = tuple(_cells(median) for median in history.medians)
         print_tables(console, TableData(history.case, COLUMNS, rows))
         whys = [(QUICK_NOTE, median.run) for median in history.medians if median.quick]
-        whys += [
-            (f"left out, because the machine differs: {why}", run) for run, why in history.left_out.items()
-        ]
+        whys += [(f"left out, another machine: {why}", run) for run, why in history.left_out.items()]
         for why, ids in collected(whys).items():
             console.print(Text(f"{len(ids)} run{'s' * (len(ids) > 1)}, {ids[-1]}: {why}"))
 

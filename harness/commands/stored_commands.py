@@ -69,9 +69,7 @@ def runs(
 
 @command(group, "compare")
 def compare(
-    names: Words = argument(
-        "Two runs, the earlier first, or one run with --impl. With --across: suites (default: all)."
-    ),
+    names: Words = argument("Two runs, or one with --impl. With --across: suites (default: all)."),
     impl: Words = option(SELECTION, "With one run: the two implementations to compare: scatter,broadcast."),
     force: bool = flag(SELECTION, "Compare even if the runs are from different machines."),
     across: bool = flag(SELECTION, "Show each comparison on every machine, one column per machine."),

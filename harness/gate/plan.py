@@ -249,7 +249,7 @@ def _vanished_cases(
         suites = [name for name in options.suites if name in config.suites]
         if options.suites and not suites:
             return [], ()
-        plugins = tuple(name for name in project.brought if name in base.side.catalog.implementations)
+        plugins = tuple(name for name in project.added if name in base.side.catalog.implementations)
         changes = replace(options.overrides, plugins=plugins)
         schedule = plan(config, base.side.catalog, suites, changes, installed=True)
     except UsageError as error:

@@ -1,5 +1,5 @@
-"""Static figures by XLA of programs for targets that need not be at hand: nothing here runs a program.
+"""Static figures of XLA programs, for targets that need not be present. Programs are not run.
 
 `figures` is the entry point. `libtpu_module` is needed only until jaxlib can read the pinned libtpu's
-modules. Loaded in compiling processes only, with jax. Imports catalog, core and cubin.
+modules. Loaded only in compiling processes, with jax. Imports catalog, core and cubin.
 """

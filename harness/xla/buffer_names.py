@@ -40,7 +40,7 @@ class Names:
         return self.computation[name].instructions[name]
 
     def argument(self, name: str) -> str:
-        """A parameter's name in the source, such as `q` or `weights['wq']`."""
+        """A parameter's name in the source, for example `q` or `weights['wq']`."""
         match = OP_NAME.search(self.instruction(name).attributes)
         return match[1] if match else name
 
@@ -55,9 +55,9 @@ class Names:
     def made_by(self, name: str, index: tuple[int, ...] = ()) -> tuple[str, str]:
         """(operator, `file:line`) of the instruction that makes a buffer.
 
-        The operator is jax's, such as `dot_general`, or XLA's opcode where the module has no name. A buffer
-        of the compiler's own, without a line, gets that of the nearest instruction that reads it, for whose
-        sake it exists; if none has a line, of the nearest one that it reads.
+        The operator is jax's, for example `dot_general`, or XLA's opcode if the module has no name. A buffer
+        that the compiler added has no line. It gets the line of the nearest instruction that reads it or, if
+        none has a line, of the nearest instruction whose result it reads.
         """
         instruction = self.instruction(name)
         for each in (self._part(instruction, index), instruction):

@@ -1,4 +1,4 @@
-"""Collective operations of a program over several devices: their number, and the bytes of their results."""
+"""Collective operations of a multi-device program: their number, and the bytes of their results."""
 
 import math
 import re
@@ -21,16 +21,16 @@ ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,<=]*)\]")
 
 
 def collectives(graph: Graph, trip_counts: Mapping[str, int | None]) -> tuple[Collective, ...]:
-    """The collectives of one device's program, by operation; `bytes` is the size of the results there.
+    """The collectives of one device's program, by operation; `bytes` is the size of their results.
 
-    A collective in a loop counts once per iteration, or once where the loop's trip count is None (not
+    A collective in a loop counts once per iteration, or once if the loop's trip count is None (not
     known). All branches of a conditional count.
     """
     known = {name: 1 if trips is None else trips for name, trips in trip_counts.items()}
     counts, sizes = Counter[str](), Counter[str]()
     for computation, times in graph.executions(known, (*BRANCHING, "fusion")):
         for instruction in computation.instructions.values():
-            op = instruction.opcode.removesuffix("-done")  # of an asynchronous pair only the end counts
+            op = instruction.opcode.removesuffix("-done")  # only the end of an asynchronous pair counts
             if op in OPS:
                 counts[op] += times or 0
                 sizes[op] += (times or 0) * size_of(instruction.shape)
@@ -38,7 +38,7 @@ def collectives(graph: Graph, trip_counts: Mapping[str, int | None]) -> tuple[Co
 
 
 def open_ended(graph: Graph, trip_counts: Mapping[str, int | None]) -> bool:
-    """Whether a collective stands in a loop of unknown length."""
+    """Whether a collective is in a loop of unknown length."""
     # Counting its loop twice changes the result only if it holds a collective.
     twice = {name: 2 if length is None else length for name, length in trip_counts.items()}
     return collectives(graph, twice) != collectives(graph, trip_counts)
@@ -55,7 +55,7 @@ def _array(kind: str, sizes: str) -> int:
 
 
 def bits(kind: str) -> int:
-    """Bits of one element: 8 for `pred`, 0 for `token`, else in the name, as in `bf16` and `f8e4m3fn`."""
+    """Bits of one element: 8 for `pred`, 0 for `token`, else from the name (`bf16`, `f8e4m3fn`)."""
     match = re.match(r"[a-z]+(\d+)", kind)
     if match is None:
         return 8 if kind == "pred" else 0

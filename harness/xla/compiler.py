@@ -1,4 +1,4 @@
-"""XLA's cross-compiler: a process that compiles cases, one by one, for targets that are not at hand.
+"""XLA's cross-compiler: a process that compiles cases, one by one, for absent targets.
 
 One process serves all targets of a kind, because a compiler takes a second to start. A target's figures are
 exact for the version of its compiler.
@@ -39,12 +39,12 @@ LENGTH = 240
 EXHAUSTED = "RESOURCE_EXHAUSTED"
 ENVIRONMENT = {  # read by plugins when they are loaded, for the first target
     "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings and up: some report a fallback to another program
-    "TPU_SKIP_MDS_QUERY": "1",  # no TPU is here: do not look for one
+    "TPU_SKIP_MDS_QUERY": "1",  # do not look for a TPU
     "TPU_WORKER_HOSTNAMES": "localhost",
     "TPU_ACCELERATOR_TYPE": "v5p-8",
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
     "TPU_LOG_DIR": "disabled",
-    "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",  # compiling loads none of CUDA's libraries
+    "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",  # compiling does not load CUDA's libraries
 }
 
 
@@ -55,7 +55,7 @@ def target_devices(name: str) -> list[Any]:
     if missing := why_not_by_xla(wanted):
         raise Unsupported(missing)
     if wanted.accelerator is None:
-        raise Unsupported("the host compiles with its own backend")
+        raise Unsupported("the host uses its own compiler")
     if wanted.kind == "tpu":
         options: dict[str, Any] = {"topology_name": wanted.topology}
     else:
@@ -68,7 +68,7 @@ def target_devices(name: str) -> list[Any]:
         if not str(error).startswith("INVALID_ARGUMENT"):
             raise
         why = str(error).splitlines()[0]
-        raise Unsupported(f"{name}: its compiler refuses the topology ({why})") from None
+        raise Unsupported(f"{name}: its compiler rejects the topology ({why})") from None
 
 
 def target_config(gpu: Accelerator) -> str:
@@ -124,11 +124,11 @@ def fallback_warnings(text: str) -> tuple[str, ...]:
     """The distinct messages in which the compiler reports a fallback to another program."""
     lines = (match[1] for line in text.splitlines() if (match := LINE.match(line)))
     messages = filter(ANOTHER_PROGRAM.search, lines)
-    return tuple(dict.fromkeys(f"the compiler says: {message.strip()[:LENGTH]}" for message in messages))
+    return tuple(dict.fromkeys(f"the compiler reports: {message.strip()[:LENGTH]}" for message in messages))
 
 
 class Compiler:
-    """Answers `compile` any number of times, each time for another job."""
+    """Executes `compile` jobs, any number of them, one at a time."""
 
     def __init__(self, job: Job) -> None:
         # libtpu's glog writes two files per process to the first of TEST_TMPDIR, TMPDIR, TMP and /tmp.
@@ -155,7 +155,7 @@ class Compiler:
 
     def _figures(self, built: Built, mode: str, devices: list[Any], name: str, *, owners: bool) -> Static:
         start = time.perf_counter()
-        # Pallas kernels query this device for the TPU they are lowered for. An abstract mesh would do, too,
+        # Pallas kernels query this device for the TPU they are lowered for. An abstract mesh also works,
         # but jax 0.10.2 then lowers kernels differently than on a TPU.
         with jax.default_device(devices[0]):
             traced = case_program(built, mode, devices, name).trace()
@@ -188,7 +188,7 @@ class Compiler:
 
 
 def _lower(traced: Any, wanted: Target) -> Any:
-    """Lower a traced program. Unsupported where its Pallas kernels are for another kind of target."""
+    """Lower a traced program. Unsupported if its Pallas kernels are for another kind of target."""
     try:
         return traced.lower()
     except Exception as error:
@@ -207,7 +207,7 @@ def case_program(built: Built, mode: str, devices: list[Any], name: str) -> lowe
 
 
 def shardings(built: Built, mode: str, devices: list[Any], name: str) -> tuple[lowering.Place, Any]:
-    """(placement of each input, placement of the results). Unsupported where there are too few devices."""
+    """(placement of each input, placement of the results). Unsupported if there are too few devices."""
     sharding = built.family.sharding(built.workload)
     if sharding is None:
         here = SingleDeviceSharding(devices[0])
@@ -215,10 +215,10 @@ def shardings(built: Built, mode: str, devices: list[Any], name: str) -> tuple[l
     if len(devices) < sharding.devices:
         raise Unsupported(
             f"it needs {sharding.devices} devices and {name} has {len(devices)}; "
-            "name a topology of as many, such as tpu:v5p:4x4x8"
+            "name a topology of that size, for example tpu:v5p:4x4x8"
         )
     if mode != "fwd":
-        raise Unsupported("a workload over several devices is compiled forward only; use --mode fwd")
+        raise Unsupported("a workload on several devices is compiled only forward; use --mode fwd")
     mesh = Mesh(np.array(devices[: sharding.devices]), (sharding.axis,))
 
     def place(path: tuple[str, ...]) -> NamedSharding:
@@ -241,7 +241,7 @@ def out_of_memory_figures(message: str) -> Static:
 def overflow_figures(overflow: OnChipOverflow, kernels: Sequence[LoweredKernel]) -> Static:
     """Figures of a program with a kernel that exceeds a core's on-chip memory.
 
-    The compiler's message does not say which of several kernels, so each is compiled alone.
+    The compiler's message does not say which of several kernels, so each is compiled separately.
     """
     figures = tuple(compile_alone(kernel) for kernel in kernels)
     refused = [f"{kernel.label} {kernel.refused}" for kernel in figures if kernel.refused]

@@ -2,13 +2,13 @@
 
 The source of the counts, by target:
 
-- cpu: the compiled program. A custom call counts as −1 FLOP and −1 byte, so that one spoils both sums.
+- cpu: the compiled program. A custom call counts as −1 FLOP and −1 byte, which makes both sums wrong.
 - tpu: libtpu. It counts the FLOPs of few of its own custom calls (`TopK`), but none of `PartialReduce` and
   `tpu_custom_call`, which is a Pallas kernel or one of libtpu's own, such as its softmax fused with a
   product. Some (`Cholesky`) count as −1 in the sums and in `optimal_seconds`, which shows their number.
 - cuda without a device: the compiler gives no count, so XLA's analysis of the optimised module is used,
   with custom calls as on the cpu.
-- a gpu at hand: its own client, which counts custom calls. A program with loops is analysed as on cuda
+- an available gpu: its own client, which counts custom calls. A program with loops is analysed as on cuda
   without a device, because only that analysis is known to count a loop's body once.
 
 All count a loop's body once; `added_cost` adds the further iterations.
@@ -29,10 +29,10 @@ FREE = ("AllocateBuffer",)  # custom calls that move and compute nothing
 LEFT_OUT = ("Cholesky", "InvertDiagBlocksLowerTriangular", "PartialReduce", "tpu_custom_call")
 COUNTS = {"flops": "flops", "bytes_accessed": "bytes accessed"}
 Counts = dict[str, float]
-NO_COUNT = "the compiler gives none"
+NO_COUNT = "the compiler reports none"
 ONCE = ("cpu", "tpu")  # targets whose compiler counts a loop's body once (jaxlib 0.10.2, libtpu 0.0.52)
 ENTERED = ("call", *STARTS)  # whose computations the compiler counts as often as they are called
-UNREAD = "the body of a loop, for the module's text could not be read,"
+UNREAD = "the body of a loop (the module's text cannot be read)"
 
 
 class OptimisedProgram(NamedTuple):
@@ -48,7 +48,7 @@ class OptimisedProgram(NamedTuple):
 
     @property
     def custom_calls(self) -> tuple[str, ...]:
-        """The targets of its custom calls, sorted."""
+        """The targets of the custom calls, sorted."""
         return tuple(sorted({each.target for each in self.graph.instructions if each.target}))
 
 
@@ -60,12 +60,12 @@ class AddedCost:
     once: set[str] = field(default_factory=set[str])
 
 
-class UncountableError(ValueError):  # a property of a computation, not a fault
+class UncountableError(ValueError):  # a property of a computation, not a bug
     """XLA's analysis cannot count a computation; the message says why."""
 
 
 def module_cost(module: Any) -> dict[str, float]:
-    """XLA's cost analysis of an HLO module of any backend, custom calls counted as −1 each.
+    """XLA's cost analysis of an HLO module of any backend; each custom call counts as −1.
 
     RuntimeError: jax has no cpu backend, whose client counts any module.
     """
@@ -86,7 +86,7 @@ def without_penalties(total: float, calls: int) -> float:
 
 
 class _Bodies:
-    """The analyses of computations by themselves, each made once."""
+    """Analyses of single computations, each made once."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -100,7 +100,7 @@ class _Bodies:
         }
 
     def once(self, name: str) -> Counts:
-        """FLOPs and bytes of a computation by itself, with inner loops counted once and custom calls as 0."""
+        """FLOPs and bytes of a single computation, with inner loops counted once and custom calls as 0."""
         if name not in self.counted:
             try:
                 cost = module_cost(jaxlib_hlo().hlo_module_from_text(self.graph.module(name)))
@@ -134,10 +134,10 @@ class _Bodies:
 
 
 def added_cost(graph: Graph, trip_counts: Mapping[str, int | None]) -> AddedCost:
-    """What the entry's loops add to figures that count each body once: n − 1 times a body's own analysis.
+    """The cost that the entry's loops add to figures that count each body once: n − 1 times the body's cost.
 
     `trip_counts` are by the name of the `while`; None: not known. The analysis of a body cannot count a
-    custom call: where the compiler counted one itself, only its first iteration is included.
+    custom call. If the compiler counted one itself, only its first iteration is included.
     """
     total, bodies = AddedCost(), _Bodies(graph)
     known = {name: 1 if trips is None else trips for name, trips in trip_counts.items()}
@@ -181,7 +181,7 @@ class DeviceCost:
 
 
 def device_cost(compiled: Any, platform: str, program: OptimisedProgram | None) -> DeviceCost:
-    """The cost of what jax has compiled for a `cpu`, `tpu`, `cuda` or `gpu`; None: it could not be read."""
+    """The cost of a program that jax compiled for a platform. `program` None: its module is unreadable."""
     looped = program is None or program.looped  # an unreadable module may have a loop
     calls = program.custom_calls if program else ()
     raw, from_compiler = _cost(compiled, program, once=platform in ONCE or not looped)
@@ -201,7 +201,7 @@ def device_cost(compiled: Any, platform: str, program: OptimisedProgram | None) 
     if cost.flops is not None:
         cost.source = "compiled" if from_compiler else "optimised_module"
     if cost.flops is not None and worked:
-        cost.warnings.append(f"FLOPs and bytes may leave out the custom calls {', '.join(worked)}")
+        cost.warnings.append(f"FLOPs and bytes may not include the custom calls {', '.join(worked)}")
     if looped and (cost.flops is not None or cost.bytes_accessed is not None):
         _add_iterations(cost, program)
     return cost

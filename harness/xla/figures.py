@@ -16,13 +16,13 @@ from harness.xla.hlo import Graph, jaxlib_hlo
 from harness.xla.pallas_kernels import mosaic_kernels
 from harness.xla.trip_counts import count_trips
 
-NO_PEAK = "XLA's figure for this backend leaves temporaries out"
+NO_PEAK = "XLA's figure for this backend does not include temporaries"
 BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")
-CONSTANTS = 1 << 20  # at most so many elements of large constants are hashed
+CONSTANTS = 1 << 20  # the most elements of large constants that are hashed
 # On cuda, XLA's hash of the unoptimised module, which depends on the function's name.
 NAMED = re.compile(r'fingerprint_before_lhs="\w*",?')
 
-# What reading a module may raise that another jaxlib has written.
+# Exceptions that reading a module of another jaxlib may raise.
 UNREADABLE = (ImportError, AttributeError, TypeError, ValueError, LookupError, RuntimeError)
 
 LARGE = re.compile(r"\w+\[([\d,]*)\]\S* constant\(\{\.\.\.\}\)")
@@ -39,8 +39,8 @@ def figures(
 ) -> Static:
     """XLA's memory and cost analysis of one device's program, its collectives and its hash.
 
-    Custom calls are listed by their targets in the module, including the compiler's own: on the TPU
-    `AllocateBuffer` is memory for a result and no work, `PartialReduce` and `TopK` are work. `kernels` are
+    Custom calls are listed by their targets in the module, including the compiler's own. On the TPU
+    `AllocateBuffer` is memory for a result, not work, but `PartialReduce` and `TopK` are work. `kernels` are
     the program's Pallas kernels, whose VMEM is read from the module. With `owners`, the figures include the
     buffers of the planned peak.
     """
@@ -50,7 +50,7 @@ def figures(
     }
     warnings: list[str] = []
     if authored := dict.fromkeys(kernel.label for kernel in kernels if kernel.author_flops is not None):
-        warnings.append(f"FLOPs of {', '.join(authored)} are an estimate of the kernel's author")
+        warnings.append(f"FLOPs of {', '.join(authored)} are an estimate by the kernel's author")
     known: dict[str, Any] = {}
     program = None
     try:
@@ -60,7 +60,9 @@ def figures(
     except UNREADABLE as error:  # another jaxlib may write modules differently; libtpu may be newer than it
         words = str(error).partition("\n")[0][:200]
         unavailable["program"] = f"jaxlib cannot read the optimised module ({words})"
-        warnings.append("custom calls, collectives and loops are not known: the module cannot be read")
+        warnings.append(
+            "custom calls, collectives and loops are not known, because the module cannot be read"
+        )
     cost = device_cost(compiled, platform, program)
     static = Static(
         **memory,
@@ -101,7 +103,7 @@ def _read_figures(
     hashed = "".join((text, constants, *(body.program for body in bodies)))
     warnings: list[str] = []
     if "{...}" in constants:
-        warnings.append("the program's hash leaves out the values of its large constants")
+        warnings.append("the program's hash does not include the values of its large constants")
     if open_ended(graph, trip_counts):
         warnings.append("a collective in a loop of unknown length is counted once")
     return {
@@ -114,13 +116,13 @@ def _read_figures(
 
 
 def _with_owners(static: Static, compiled: Any, program: OptimisedProgram | None, platform: str) -> Static:
-    """The figures with the owners of the planned peak, or why there are none."""
+    """The figures with the buffer breakdown of the planned peak, or with the reason for none."""
     from harness.xla.buffer_names import Names, instruction_names
     from harness.xla.owners import assigned_owners, gpu_assignment, reported_owners, tpu_temporaries
 
     try:
         if (planned := static.planned_bytes) is None:
-            raise ValueError(static.unavailable.get("temp_bytes", "no plan is given"))
+            raise ValueError(static.unavailable.get("temp_bytes", "the compiler reports no plan"))
         if program is None:
             raise ValueError(static.unavailable["program"])
         text = program.module.to_string(jaxlib_hlo().HloPrintOptions())
@@ -134,12 +136,12 @@ def _with_owners(static: Static, compiled: Any, program: OptimisedProgram | None
             owners = assigned_owners(assignment, instruction_names(program.module), names, planned)
         return replace(static, owners=owners)
     except UNREADABLE as error:
-        why = f"the plan's peak has no owners: {error}"
+        why = f"no buffer breakdown of the planned peak: {error}"
         return replace(static, unavailable={**static.unavailable, "owners": why})
 
 
 def _memory(memory: Any, platform: str) -> dict[str, Any]:
-    """Bytes by figure; None if missing, negative, or (a peak on the cpu) not what the name says."""
+    """Bytes by figure; None if missing, negative, or (a peak on the cpu) without temporaries."""
     known = {name: getattr(memory, f"{name.removesuffix('_bytes')}_size_in_bytes", None) for name in BYTES}
     known["peak_bytes"] = None if platform == "cpu" else getattr(memory, "peak_memory_in_bytes", None)
     return {name: value if value is not None and value >= 0 else None for name, value in known.items()}
@@ -152,7 +154,7 @@ def texts(module: Any) -> tuple[str, str]:
     """
     options = jaxlib_hlo().HloPrintOptions
     text = NAMED.sub("", module.to_string(options.fingerprint()))
-    # The fingerprint text elides large constants, so programs that differ only in those need them read too.
+    # The fingerprint text elides large constants, so they are read for programs that differ only in them.
     whole = options.canonical()
     whole.print_large_constants = elided_elements(text) <= CONSTANTS
     lines = [line.strip() for line in module.to_string(whole).splitlines()]

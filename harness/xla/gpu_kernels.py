@@ -28,17 +28,17 @@ SHARED = 6  # dynamic shared memory of the launch
 AXES = (1, 2, 3)
 TRITON = "__gpu$xla.gpu.triton"  # the target of a call that Pallas has lowered by Triton
 MOSAIC = "mosaic_gpu_v2"  # or by Mosaic GPU, whose own code launches the kernel
-UNREAD = "what its Pallas kernels take is not read: {}"
+UNREAD = "the resources of its Pallas kernels are unknown: {}"
 BY_MOSAIC = (
-    "those lowered by Mosaic GPU are launched by code of their own; give pallas_call "
+    "Mosaic GPU launches kernels by its own code; give pallas_call "
     "compiler_params=jax.experimental.pallas.triton.CompilerParams()"
 )
 OTHER_KIND = (
     "its Pallas kernels are not for {}: kernels for GPUs have "
-    "compiler_params=jax.experimental.pallas.triton.CompilerParams(), those for TPUs do not; jax says: {}"
+    "compiler_params=jax.experimental.pallas.triton.CompilerParams(), those for TPUs do not; jax reports: {}"
 )
 GPU_PARAMETERS = ("pallas.triton", "pallas.mosaic_gpu")  # modules of compiler parameters for GPUs
-SAID = 160  # characters of jax's own words
+MESSAGE = 160  # characters of jax's own message
 Sources = dict[str, tuple[str, int | None]]
 
 
@@ -55,7 +55,7 @@ class GpuLaunch:
 
 
 def gpu_launches(executable: bytes) -> Iterator[GpuLaunch]:
-    """The launches in order, including XLA's own kernels. ValueError for an unknown form.
+    """The launches in order, including XLA's own kernels. ValueError for an unknown format.
 
     Each is stored with the instruction that launches it, also inside loops. The field numbers are
     undocumented; they are those of jaxlib 0.10.2.
@@ -95,9 +95,9 @@ def _axes(parts: list[bytes]) -> list[int]:
 
 
 def with_gpu_kernels(static: Static, compiled: Any, jaxpr: Any, wanted: Target) -> Static:
-    """The figures of a program for a GPU with its Pallas kernels, or with why these cannot be read.
+    """The figures of a GPU program with its Pallas kernels, or with the reason why they cannot be read.
 
-    The module's hash does not cover the kernels' bodies, so their machine code is added to it; where that
+    The module's hash does not cover the kernels' bodies, so their machine code is added to it. If that
     cannot be read, the program has no hash.
     """
     sources = _sources(jaxpr)
@@ -106,7 +106,7 @@ def with_gpu_kernels(static: Static, compiled: Any, jaxpr: Any, wanted: Target) 
     try:
         kernels = _kernels(compiled, sources, wanted)
     except (AttributeError, TypeError, ValueError, LookupError) as error:
-        return _without_kernels(static, f"another form of executable ({error}); use jax 0.10.2")
+        return _without_kernels(static, f"unknown format of the executable ({error}); use jax 0.10.2")
     except Unsupported as refusal:
         return _without_kernels(static, str(refusal))
     digest = sha256("\n".join([str(static.program), *(kernel.program for kernel in kernels)]).encode())
@@ -119,18 +119,18 @@ def refuse_unlowered(error: Exception, jaxpr: Any, wanted: Target) -> None:
     parameters = [call.params["compiler_params"] for call in pallas_calls(jaxpr.jaxpr)]
     for_gpus = any(part in type(each).__module__ for each in parameters for part in GPU_PARAMETERS)
     if parameters and wanted.kind == ("tpu" if for_gpus else "cuda"):
-        words = str(error).strip().partition("\n")[0][:SAID]
+        words = str(error).strip().partition("\n")[0][:MESSAGE]
         raise Unsupported(OTHER_KIND.format(wanted.name, words)) from error
 
 
 def _without_kernels(static: Static, why: str) -> Static:
-    said = UNREAD.format(why)
-    unavailable = {**static.unavailable, "program": said}
-    return replace(static, program=None, unavailable=unavailable, warnings=(*static.warnings, said))
+    message = UNREAD.format(why)
+    unavailable = {**static.unavailable, "program": message}
+    return replace(static, program=None, unavailable=unavailable, warnings=(*static.warnings, message))
 
 
 def _sources(jaxpr: Any) -> Sources:
-    """By name the `file:line` of a kernel, and its matrix products; several places joined, with the most."""
+    """`file:line` and matrix products of kernels, by name. Several places are joined."""
     calls = [
         (*name_and_place(call), str(call.params["jaxpr"]).count(" dot_general["))
         for call in pallas_calls(jaxpr.jaxpr)
@@ -142,7 +142,7 @@ def _sources(jaxpr: Any) -> Sources:
 
 
 def _kernels(compiled: Any, sources: Sources, wanted: Target) -> tuple[KernelFigures, ...]:
-    """The kernels in the order of their calls, equal ones merged; a call in a loop counts once."""
+    """The kernels in call order, equal ones merged. A call in a loop counts once."""
     executable = compiled.runtime_executable()
     (module,) = executable.hlo_modules()
     targets = {each.name: each.target for each in Graph.of(module).instructions if each.target}
@@ -153,7 +153,7 @@ def _kernels(compiled: Any, sources: Sources, wanted: Target) -> tuple[KernelFig
     ]
     called = {name for name in targets if targets[name] == TRITON}
     if missing := called - {launch.instruction for launch in launches}:
-        raise ValueError(f"no machine code of {min(missing)}")
+        raise ValueError(f"no machine code for {min(missing)}")
     alike = grouped(launches, lambda launch: replace(launch, instruction=""))
     return tuple(_figures(launch, len(same), sources, wanted) for launch, same in alike.items())
 

@@ -39,7 +39,7 @@ class Instruction:
 
     @property
     def called(self) -> dict[str, list[str]]:
-        """The called computations by their role, such as `body`."""
+        """The called computations by their role, for example `body`."""
         if "=%" not in self.attributes and "={%" not in self.attributes:
             return {}
         return {role: OPERAND.findall(names) for role, names in CALLED.findall(self.attributes)}
@@ -67,7 +67,7 @@ class Computation:
 class Graph:
     """The computations of a module by name, and its entry computation.
 
-    ValueError where the text has a form that this parser does not know.
+    ValueError for text that this parser does not know.
     """
 
     def __init__(self, text: str) -> None:
@@ -77,7 +77,7 @@ class Graph:
             self.computations[computation.name] = computation
             self.entry = computation.name if entry else self.entry
         if not self.entry:
-            raise ValueError("no computation to begin with")
+            raise ValueError("the module has no entry computation")
 
     @classmethod
     def of(cls, module: Any) -> Graph:
@@ -113,10 +113,10 @@ class Graph:
     def executions(
         self, trip_counts: Mapping[str, int | None], entered: Sequence[str] = BRANCHING
     ) -> Iterator[tuple[Computation, int | None]]:
-        """(computation, how often a call runs it) of the entry and what it calls, for each place of a call.
+        """(computation, executions per call) of the entry and what it calls, for each place of a call.
 
-        Loops' bodies run by their trip counts, and None times where that is None. What only instructions of
-        other opcodes than `entered` call is left out.
+        Loop bodies run as often as their trip counts; None if that is None. Computations that only other
+        opcodes than `entered` call are left out.
         """
         waiting: list[tuple[str, int | None]] = [(self.entry, 1)]
         while waiting:
@@ -159,7 +159,7 @@ def _computation(lines: list[str]) -> tuple[bool, Computation]:
     for line in lines[1:-1]:
         match = INSTRUCTION.match(line)
         if match is None:
-            raise ValueError(f"no instruction: {line[:80]}")
+            raise ValueError(f"not an instruction: {line[:80]}")
         last, name, *rest = match.groups()
         instructions[name] = Instruction(name, *rest)
         root = name if last else root
@@ -168,5 +168,5 @@ def _computation(lines: list[str]) -> tuple[bool, Computation]:
 
 
 def jaxlib_hlo() -> Any:
-    """The module of jaxlib that has classes of HLO modules; loaded only where it is used."""
+    """The module of jaxlib with the classes of HLO modules, loaded only when it is used."""
     return importlib.import_module("jaxlib._hlo")

@@ -1,11 +1,11 @@
 """The optimised module of a serialised TPU executable, rewritten so that an older jaxlib can read it.
 
 A newer libtpu writes an `async-start` without operands and binds them later, as further operands of an
-`async-update`; jaxlib 0.10.2 accepts only one operand per update and refuses the module. Such a start is
-moved to the update that binds the last operand: the work, its operands and the order stay the same; only how
-early the start was issued is lost.
+`async-update`. jaxlib 0.10.2 accepts only one operand per update and rejects the module. Therefore the start
+is moved to the update that binds the last operand. The work, its operands and the order stay the same; only
+the time at which the start was issued is lost.
 
-`serialize()` gives an IFRT header and a file of records, one of which holds the module with its
+`serialize()` returns an IFRT header and a file of records. One record contains the module with its
 configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.proto.
 """
 
@@ -35,8 +35,8 @@ SEQUENCES, SEQUENCE, SEQUENCE_IDS = 1, 2, 1  # a schedule's map by computation; 
 def module(executable: bytes) -> Any:
     """The HLO module, as a jaxlib object, of an executable that `serialize()` wrote.
 
-    ValueError: the module is missing or has an unknown form. RuntimeError: jaxlib refuses it after rewriting,
-    too.
+    ValueError: the module is missing or has an unknown format. RuntimeError: jaxlib rejects the rewritten
+    module, too.
     """
     parse = jaxlib_hlo().HloModule.from_serialized_hlo_module_proto
     return parse(bind_late_operands(module_proto(executable)))
@@ -45,10 +45,10 @@ def module(executable: bytes) -> Any:
 def module_proto(executable: bytes) -> bytes:
     """The one HloModuleProto of a serialised executable."""
     modules = inside(inside(records(executable), CONFIGURED), MODULE)
-    # Messages of other types have fields of these numbers, too, so all required fields are checked.
+    # Messages of other types also have fields of these numbers, so all required fields are checked.
     modules = [part for part in modules if {field.number for field in possible_message(part)} >= NAMED]
     if len(modules) != 1:
-        raise ValueError(f"{len(modules)} modules in the executable")
+        raise ValueError(f"the executable has {len(modules)} modules, not 1")
     return modules[0]
 
 
@@ -76,8 +76,8 @@ def _bind_operands(computation: bytes, removed: set[int]) -> bytes:
         instruction = message(field.value)
         (number,) = numbers_of(instruction, ID)
         if _opcode(instruction) == b"async-update" and len(operands := numbers_of(instruction, OPERANDS)) > 1:
-            # Under the update's id, by which its users refer to it: so a further update in the chain finds
-            # this start.
+            # Stored under the update's id, to which its users refer, so that a further update in the chain
+            # finds this start.
             instruction = _merged_start(instructions.pop(operands[0], []), instruction, operands[1:])
             removed.add(operands[0])
         instructions[number] = instruction
@@ -90,7 +90,7 @@ def _merged_start(
 ) -> list[MessageField]:
     """An async-start with the operands of both, and with the update's id, shape and predecessors."""
     if _opcode(start) != b"async-start":
-        raise ValueError("late operands of no async-start in the same computation")
+        raise ValueError("late operands without an async-start in the same computation")
     place = (ID, SHAPE, PREDECESSORS)
     unchanged = [field for field in start if field.number not in (*place, OPERANDS)]
     moved = [field for field in update if field.number in place]

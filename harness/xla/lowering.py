@@ -1,4 +1,4 @@
-"""Lowering of a case's mode to one jax program, over arrays that need not exist."""
+"""Lower a case's mode to one jax program, on arrays that need not exist."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ def forward(function: Callable[..., Any], inputs: Mapping[str, Any], results: An
 
 
 class Backward:
-    """The gradients of a function's floating inputs. Unsupported when its result has no floating part.
+    """The gradients of a function's floating inputs. Unsupported if its result has no floating part.
 
     `leaves` are the floating inputs and `rest` the others; `merge` joins such lists again. `outputs` describe
     the floating results, which have one cotangent each. `place` is the sharding of all arrays.
@@ -55,7 +55,7 @@ class Backward:
         self.leaves, self.rest, self.merge = split(inputs)
         outputs, _ = jax.eval_shape(self.forward, self.leaves, self.rest)
         if not outputs:
-            raise Unsupported("a result without floating parts has no backward; use mode fwd")
+            raise Unsupported("a result without floating parts has no backward pass; use mode fwd")
         self.outputs = self._place(outputs)
 
     def forward(self, leaves: list[Any], rest: list[Any]) -> tuple[list[Any], Any]:
@@ -73,7 +73,7 @@ class Backward:
         return Program(self._jit(both), (self.leaves, self.rest, self.outputs))
 
     def pullback(self) -> tuple[Program, Program]:
-        """(program of the residuals, the pullback alone): the second takes residuals and cotangent."""
+        """(program of the residuals, pullback). The pullback takes residuals and cotangent."""
         form: Any = None
 
         def residuals(leaves: list[Any], rest: list[Any]) -> list[Any]:
@@ -101,7 +101,7 @@ class Backward:
         )
 
     def _name_gradients(self, gradients: list[Any], rest: list[Any]) -> Any:
-        """Gradients under their inputs' names; inputs that have none are left out."""
+        """Gradients by input name, without the inputs that have none."""
         return prune(self.merge(gradients, [None] * len(rest)))
 
 
@@ -110,7 +110,7 @@ def is_floating(leaf: Any) -> bool:
 
 
 def split(inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any], Callable[..., Any]]:
-    """(floating leaves, other leaves, merge): gradients are taken of the first."""
+    """(floating leaves, other leaves, merge). Gradients are computed for the floating leaves."""
     flat, form = jax.tree.flatten(dict(inputs))
     floating = [is_floating(leaf) for leaf in flat]
 

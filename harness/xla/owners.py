@@ -1,4 +1,4 @@
-"""Owners of a plan's peak: XLA's buffer assignment on the host and CUDA, libtpu's HBM report on a TPU.
+"""Buffer breakdown of a planned peak: XLA's buffer assignment on host and CUDA, libtpu's report on TPUs.
 
 The assignment says which values share an allocation, and XLA's heap simulator lists the values that are live
 at each allocation's peak. The list lacks some values that a loop carries (jax 0.10.2): their bytes are in no
@@ -67,14 +67,14 @@ class TemporariesReport:
 
 def reported_owners(report: TemporariesReport, names: Names, planned_bytes: int) -> Owners:
     """The owners of a plan of `planned_bytes`."""
-    held = [*_arguments(names), *_results(names)]
+    tensors = [*_arguments(names), *_results(names)]
     temporaries = [_temporary(buffer, names) for buffer in report.buffers]
-    peak = sum(owner.bytes for owner in held) + report.size
-    return Owners.of([*held, *temporaries], peak, planned_bytes)
+    peak = sum(owner.bytes for owner in tensors) + report.size
+    return Owners.of([*tensors, *temporaries], peak, planned_bytes)
 
 
 def tpu_temporaries(executable: bytes) -> TemporariesReport:
-    """The report of a TPU's temporaries in HBM. ValueError where it is missing or has an unknown form."""
+    """The report of a TPU's temporaries in HBM. ValueError if it is missing or has an unknown format."""
     for record in of_executable(executable):
         programs = inside([record], PROGRAM)
         for memory in inside(inside(inside(programs, BODY), REPORT), MEMORY):
@@ -87,7 +87,7 @@ def tpu_temporaries(executable: bytes) -> TemporariesReport:
                 (block,) = temporaries
                 buffers = tuple(_buffer(message(f.value)) for f in block if f.number == BUFFERS)
                 return TemporariesReport(number_of(block, BLOCK_SIZE), buffers)
-    raise ValueError("no report of its memory in the executable")
+    raise ValueError("the executable has no memory report")
 
 
 def tiled_arrays(shape: str) -> list[tuple[str, int]]:
@@ -168,7 +168,7 @@ class Allocation:
 
 
 def assigned_owners(assignment: bytes, ids: dict[int, str], names: Names, planned_bytes: int) -> Owners:
-    """The owners of a plan of `planned_bytes`; `ids` are the names of instructions by id."""
+    """The breakdown of a plan of `planned_bytes`; `ids` are the names of instructions by id."""
     allocations, made = read_assignment(assignment)
     owners = [
         _owner(names, each.kind, ids[made[value][0]], made[value][1], each.values[value])
@@ -206,14 +206,14 @@ def read_assignment(proto: bytes) -> tuple[list[Allocation], dict[int, Place]]:
 
 
 def gpu_assignment(executable: bytes) -> bytes:
-    """The BufferAssignmentProto in a GPU's serialised executable. ValueError where there is none."""
+    """The BufferAssignmentProto in a GPU's serialised executable. ValueError if there is none."""
     for record in of_executable(executable):
         for field in possible_message(record):
             if field.number == ASSIGNMENT and field.kind == BYTES:
                 numbers = {inner.number for inner in possible_message(field.value)}
                 if numbers >= {VALUES, ALLOCATIONS, PEAKS}:
                     return field.value
-    raise ValueError("no buffer assignment in the executable")
+    raise ValueError("the executable has no buffer assignment")
 
 
 def _place(value: list[MessageField]) -> Place:

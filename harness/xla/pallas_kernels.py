@@ -1,4 +1,4 @@
-"""The Pallas kernels of a traced program, with the figures that jax has before compilation."""
+"""The Pallas kernels of a traced program, with the figures that jax knows before compilation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SUBLANES = 8  # rows of a register, of 32 bits
 
 
 def on_chip_overflow(message: str) -> OnChipOverflow | None:
-    """The overflow in a compiler's error; None if it is about something else, such as HBM.
+    """The overflow in a compiler's error; None if the error is about something else, such as HBM.
 
     XLA has one message for a GPU's shared memory. libtpu 0.0.52 has three: a single allocation exceeds the
     memory; the program does, listing its largest allocations; or a kernel exceeds the limit of scoped VMEM,
@@ -60,8 +60,8 @@ def on_chip_overflow(message: str) -> OnChipOverflow | None:
         return OnChipOverflow("shared memory", int(found[1]), int(found[2]))
     if found := PROGRAM.search(message):
         largest = LARGEST.search(message)
-        held = _bytes(largest[1]) if largest and named else 0
-        return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]), named, held)
+        used = _bytes(largest[1]) if largest and named else 0
+        return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]), named, used)
     if found := KERNEL.search(message):
         return OnChipOverflow(found[1], _bytes(found[2]), _bytes(found[3]))
     return None
@@ -77,10 +77,10 @@ class MosaicKernel(NamedTuple):
 
 
 def mosaic_kernels(graph: Graph) -> Iterator[MosaicKernel]:
-    """The kernels of a module in order; not libtpu's own fusions, which have no body.
+    """The kernels of a module in order, without libtpu's own fusions, which have no body.
 
-    A kernel is a custom call whose backend configuration holds the body, MLIR in base64, and its memory.
-    XLA's own hash of a module covers neither.
+    A kernel is a custom call. Its backend configuration contains the body (MLIR in base64) and its memory.
+    XLA's own hash of a module does not cover them.
     """
     for instruction in graph.instructions:
         body = BODY.search(instruction.attributes)
@@ -104,7 +104,7 @@ def body_hash(body: str) -> str:
 
 @dataclass(frozen=True)
 class LoweredKernel:
-    """A kernel; `alone` is a lowered program of nothing else. A core has `core_bytes` of VMEM."""
+    """A kernel; `alone` is a lowered program of only this kernel. A core has `core_bytes` of VMEM."""
 
     figures: TpuKernelFigures
     alone: Any
@@ -112,7 +112,7 @@ class LoweredKernel:
 
 
 def pallas_kernels(jaxpr: Any, device: Any, target: Target) -> list[LoweredKernel]:
-    """The kernels of a program in the order of their calls, equal ones merged; only for a TPU."""
+    """The kernels of a program for a TPU in call order, equal ones merged."""
     if target.accelerator is None or target.kind != "tpu":
         return []
     calls = [
@@ -124,7 +124,7 @@ def pallas_kernels(jaxpr: Any, device: Any, target: Target) -> list[LoweredKerne
 
 
 def compile_alone(kernel: LoweredKernel) -> TpuKernelFigures:
-    """Compile a kernel alone: its figures with its VMEM, or with why that does not suffice."""
+    """Compile a kernel separately: its figures with its VMEM, or with the reason why it does not fit."""
     try:
         compiled = kernel.alone.compile()
     except jax.errors.JaxRuntimeError as error:
@@ -167,7 +167,7 @@ def _lower_kernel(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel
     ((program, _),) = mosaic_kernels(Graph.of(hlo.get_hlo_module()))
     grid = tuple(size if isinstance(size, int) else -1 for size in mapping.grid)
     scratch = [aval for aval in mapping.scratch_avals if not _is_semaphore(aval)]
-    asked = getattr(params["compiler_params"], "vmem_limit_bytes", None)
+    requested = getattr(params["compiler_params"], "vmem_limit_bytes", None)
     name, place = name_and_place(equation)
     figures = TpuKernelFigures(
         kernel=name,
@@ -175,7 +175,7 @@ def _lower_kernel(equation: Any, device: Any, limit_bytes: int) -> LoweredKernel
         grid=grid,
         steps=-1 if -1 in grid else math.prod(grid),
         vmem_bytes=None,
-        vmem_limit_bytes=asked or limit_bytes,
+        vmem_limit_bytes=requested or limit_bytes,
         scratch_bytes=sum(math.prod(aval.shape) * aval.dtype.itemsize for aval in scratch),
         semaphores=sum(math.prod(aval.shape) for aval in mapping.scratch_avals if _is_semaphore(aval)),
         blocks=tuple(_blocks(mapping, kernel)),

@@ -19,7 +19,7 @@ PLAIN, SNAPPY = b"\0", b"s"  # how a chunk is compressed
 
 
 class MessageField(NamedTuple):
-    """One field of a message; `value` are its bytes without tag and length, still encoded."""
+    """One field of a message; `value` is its encoded bytes without tag and length."""
 
     number: int
     kind: int
@@ -45,7 +45,7 @@ def message(data: bytes) -> list[MessageField]:
         elif kind in FIXED:
             size = FIXED[kind]
         else:
-            raise ValueError(f"a field of the unknown kind {kind}")
+            raise ValueError(f"a field of unknown kind {kind}")
         fields.append(MessageField(number, kind, slice_of(data, at, size)))
         at += size
     return fields
@@ -71,7 +71,7 @@ def numbers_of(fields: list[MessageField], number: int) -> list[int]:
 
 
 def number_of(fields: list[MessageField], number: int) -> int:
-    """The first integer of this field; 0, the default, which is not written, if it is missing."""
+    """The first integer of this field; 0, the default, if it is missing."""
     return next(iter(numbers_of(fields, number)), 0)
 
 
@@ -115,7 +115,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << 7 * shift
         if byte < 0x80:  # without the continuation bit
             return value, at + shift + 1
-    raise ValueError("a number without an end")
+    raise ValueError("an unterminated number")
 
 
 def slice_of(data: bytes, at: int, size: int) -> bytes:
@@ -129,7 +129,7 @@ def records(data: bytes) -> Iterator[bytes]:
     """The records of the one Riegeli file in these bytes, in chunks that are plain or Snappy-compressed."""
     start = data.find(SIGNATURE)
     if start < 0:
-        raise ValueError("no file of records in these bytes")
+        raise ValueError("not a file of records")
     blocks = range(start, len(data), BLOCK)
     stream = b"".join(data[at + BLOCK_HEADER : at + BLOCK] for at in blocks)
     at = 0
@@ -169,7 +169,7 @@ def _decompress(data: bytes) -> bytes:
 
 
 def decompress(data: bytes) -> bytes:
-    r"""The decompressed bytes. ValueError where the data are cut short, or longer than announced.
+    r"""The decompressed bytes. ValueError if the data is truncated, or longer than announced.
 
     >>> decompress(b"\x08\x04ab\x09\x02")
     b'abababab'
@@ -196,14 +196,14 @@ def decompress(data: bytes) -> bytes:
                 count, back = (count & 7) + 3, back | tag >> 5 << 8
             start = len(out) - back
             if start < 0:
-                raise ValueError("compressed bytes copy what is not there")
+                raise ValueError("compressed data copies from outside the output")
             if back > count:
                 out += out[start : start + count + 1]
             else:  # a copy that overlaps its own output repeats it
                 for place in range(start, start + count + 1):
                     out.append(out[place])
     except IndexError:
-        raise ValueError("compressed bytes end too early") from None
+        raise ValueError("compressed data ends too early") from None
     if len(out) != size:
         raise ValueError(f"{size} bytes announced, {len(out)} there")
     return bytes(out)

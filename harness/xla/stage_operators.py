@@ -1,6 +1,6 @@
-"""The operators that a compiled program runs, each with the stages that it belongs to.
+"""The operators of a compiled program, each with its stages.
 
-In jax a stage is a name scope during tracing. XLA keeps it in the metadata of the resulting instructions:
+In jax a stage is a name scope during tracing. XLA stores it in the metadata of the resulting instructions:
 `jit(f)/stage:window/stage:mask/lt`. A fusion may contain operators of several stages.
 """
 
@@ -21,7 +21,7 @@ MARK = re.compile(rf"{SCOPE}([\w-]+)")
 NAME = re.compile(r'\bop_name="([^"]*)"')
 LEFT = re.compile(r"\blhs_contracting_dims=\{([\d,]*)\}")
 CONTAINERS = ("call", "conditional", "while")
-# They compute nothing by themselves, and fusions duplicate them wherever they are used.
+# They compute nothing, and fusions duplicate them wherever they are used.
 MOVED = ("bitcast", "broadcast", "constant", "get-tuple-element", "iota", "parameter", "tuple")
 SLICES = ("dynamic-slice", "gather", "slice")
 UPDATE = "dynamic-update-slice"
@@ -52,8 +52,8 @@ class StagedProgram:
     """An optimised module with its metadata, and the lowered module that it was compiled from.
 
     XLA rewrites some products and drops their metadata (jax 0.10.2, `batch-dot-simplification`). Such a
-    product gets the stage of the lowered products of its size; among several stages those that occur in its
-    computation, and if several remain, all of them.
+    product gets the stage of the lowered products of its size. Of several stages it gets those that occur in
+    its computation.
     """
 
     def __init__(self, optimised: str, lowered: str) -> None:
@@ -61,13 +61,13 @@ class StagedProgram:
         before = Graph(lowered)
         self.products = _stages_of_products(before, before.entry)
         self.stages: dict[str, str] = {}  # of every instruction, by its name
-        self.containers: set[str] = set()  # instructions whose time is that of what they call
+        self.containers: set[str] = set()  # instructions that take only the time of what they call
         for computation in self.graph.computations.values():
-            beside = {
+            neighbours = {
                 stage for each in computation.instructions.values() for stage in self._stages_in_scope(each)
             }
             for name, instruction in computation.instructions.items():
-                self.stages[name] = self._stage(computation, instruction, beside)
+                self.stages[name] = self._stage(computation, instruction, neighbours)
                 if instruction.opcode in CONTAINERS:
                     self.containers.add(name)
 
@@ -88,7 +88,7 @@ class StagedProgram:
         ]
 
     def counts(self) -> dict[str, tuple[int | None, int | None, int | None]]:
-        """(operators run, FLOPs, bytes) of a call by stage; None where that of an operator is not known."""
+        """(operators run, FLOPs, bytes) of a call by stage; None if an operator's figure is not known."""
         by_stage = grouped(self.operators, lambda operator: operator.stage)
         return {
             stage: (
@@ -112,12 +112,12 @@ class StagedProgram:
         inner = [each for _, each in self._inner(instruction)] or [instruction]
         return {stage for each in inner if (stage := _path(_marks(each.attributes)))}
 
-    def _stage(self, computation: Computation, instruction: Instruction, beside: Collection[str]) -> str:
+    def _stage(self, computation: Computation, instruction: Instruction, neighbours: Collection[str]) -> str:
         stages = self._stages_in_scope(instruction)
         for part, each in self._inner(instruction) or [(computation, instruction)]:
             if each.opcode == "dot" and not NAME.search(each.attributes):
                 possible = self.products.get(_product_size(part, each), set())
-                stages |= (possible & {*beside} or possible) if len(possible) > 1 else possible
+                stages |= (possible & {*neighbours} or possible) if len(possible) > 1 else possible
         return JOINED.join(sorted(_without_unmarked(stages)))
 
     def _flops(self, computation: Computation, instruction: Instruction) -> int | None:
@@ -145,7 +145,7 @@ class StagedProgram:
 
 
 def _without_unmarked(stages: Collection[str]) -> set[str]:
-    """The stages without those of unmarked code, which has no stage or, in a backward, only `backward`."""
+    """The stages without unmarked code, which has no stage or, in a backward pass, only `backward`."""
     in_backward = any(stage.startswith(f"{BACKWARD}/") for stage in stages)
     return {*stages} - {""} - ({BACKWARD} if in_backward else set())
 
@@ -157,7 +157,7 @@ def _marks(attributes: str) -> list[str]:
 
 
 def _path(marks: Sequence[str]) -> str:
-    """The stage of these marks, as `selected/mask`; in a backward below `backward`."""
+    """The stage of these marks, for example `selected/mask`; in a backward pass below `backward`."""
     backward = [BACKWARD] if BACKWARD in marks else []
     return "/".join([*backward, *(mark for mark in marks if mark != BACKWARD)])
 
@@ -165,7 +165,7 @@ def _path(marks: Sequence[str]) -> str:
 def _stages_of_products(
     graph: Graph, name: str, outer: Sequence[str] = (), stages: dict[Size, set[str]] | None = None
 ) -> dict[Size, set[str]]:
-    """The stages of a lowered module's products by size, of a computation and those that it calls."""
+    """The stages of a lowered module's products by size, in a computation and those that it calls."""
     stages = defaultdict[Size, set[str]](set) if stages is None else stages
     computation = graph.computations[name]
     for each in computation.instructions.values():
@@ -194,7 +194,7 @@ def _sizes(shape: str) -> list[int]:
 def _executed_operators(
     graph: Graph, trip_counts: Mapping[str, int | None]
 ) -> Iterator[tuple[Computation, Instruction, int | None]]:
-    """(computation, operator, number of executions) of what the entry runs; None: number not known."""
+    """(computation, operator, executions) of what the entry runs; None: number of executions not known."""
     for computation, times in graph.executions(trip_counts):
         for each in computation.instructions.values():
             if each.opcode not in (*NO_WORK, "while", *BRANCHING) and not each.opcode.endswith(SECOND_HALVES):
@@ -202,7 +202,7 @@ def _executed_operators(
 
 
 def _times(amount: int | None, runs: int | None) -> int | None:
-    """The product; None where either is not known, unless the amount is 0."""
+    """The product; None if either factor is not known, unless the amount is 0."""
     return 0 if amount == 0 else None if amount is None or runs is None else amount * runs
 
 
@@ -212,7 +212,7 @@ def _sum(amounts: Iterable[int | None]) -> int | None:
 
 
 def _read(fused: Computation, parameter: int) -> int:
-    """Bytes that a fusion reads of an operand: only slices, if it uses nothing else of it."""
+    """Bytes that a fusion reads of an operand: only the slices, if it uses only slices."""
     (name,) = (
         each.name
         for each in fused.instructions.values()
@@ -230,7 +230,7 @@ def _read(fused: Computation, parameter: int) -> int:
 
 
 def _written(fused: Computation, name: str) -> int:
-    """Bytes that a fusion writes: of an array that it updates in place, only the update."""
+    """Bytes that a fusion writes: only the update, if it updates an array in place."""
     instruction = fused.instructions[name]
     if instruction.opcode == UPDATE:
         return size_of(fused.instructions[instruction.operands[1]].shape)

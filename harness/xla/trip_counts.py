@@ -1,8 +1,8 @@
 """Trip counts of the loops of an optimised module.
 
-XLA writes `known_trip_count` on the loops of cpu and cuda programs. libtpu (0.0.52) drops it; there the trip
-count is derived from a counter's initial value, the step that the body adds, and the bound in the condition,
-all of which must be constants: integer scalars that follow from those of the module are propagated.
+XLA writes `known_trip_count` on the loops of cpu and cuda programs. libtpu (0.0.52) drops it. Then the trip
+count is derived from a counter's initial value, the step that the body adds, and the bound in the condition.
+All must be constants: integer scalars that follow from constants of the module are propagated.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _trip_count(scope: Scope, loop: Instruction) -> int | None:
 def trip_count(first: int, added: int, direction: str, bound: int) -> int | None:
     """How many of first, first + added, … are below the bound before one is not; None: not known.
 
-    Loops that count down, or until two numbers are equal, are none of jax's.
+    jax has no loops that count down, or until two numbers are equal.
 
     >>> trip_count(1, 3, "LT", 100), trip_count(9, 1, "LT", 9), trip_count(0, 0, "LT", 1)
     (33, 0, None)
@@ -98,7 +98,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class ComparedScalars:
-    """The comparison of two values, such as a loop's condition."""
+    """The comparison of two values, for example a loop's condition."""
 
     direction: str
     left: Any
@@ -139,7 +139,7 @@ class Scope:
         )
 
     def carry(self, loop: Instruction) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """(a loop's carry before it, the carry that its body returns); both empty where not known."""
+        """(a loop's carry before it, the carry that its body returns); both empty if not known."""
         start = self.value(loop.operands[0])
         if not isinstance(start, tuple):
             return (), ()

@@ -10,7 +10,7 @@ def test_a_driver_names_exactly_one_device_and_no_variant_of_it():
     assert accelerators.accelerator_called("NVIDIA H100 PCIe") is None
 
 
-def test_every_file_says_where_its_figures_are_from():
+def test_every_file_cites_its_source():
     for found in accelerators.accelerators().values():
         assert found.source
         assert found.memory_bytes > GIB

@@ -85,5 +85,5 @@ KNOWN = {
 }
 
 
-def test_answers_are_those_that_were_read():
+def test_answers_equal_the_golden_file():
     assert_answers("answers_catalog.txt", KNOWN)

@@ -27,12 +27,15 @@ class TestWithin:
         good, bad = (judge(within(rel_rms=0.02), want * (1 + e), want) for e in (0.0199, 0.0201))
         assert (good.passed, good.reason) == (True, "")
         assert good.figures == {"relative_rms": pytest.approx(0.0199), "relative_rms_bound": 0.02}
-        assert (bad.passed, bad.reason) == (False, "result is off by 2.01e-02 relative RMS; 0.02 is allowed")
+        assert (bad.passed, bad.reason) == (
+            False,
+            "result has relative RMS error 2.01e-02; 0.02 is allowed",
+        )
 
-    def test_no_part_hides_behind_another(self):
+    def test_every_part_is_judged(self):
         good, bad = self.want, self.want * 1.5
         verdict = judge(within(rel_rms=0.1), {"a": good, "b": bad}, {"a": good, "b": good})
-        assert verdict.reason.startswith("b is off by 5.00e-01")
+        assert verdict.reason.startswith("b has relative RMS error 5.00e-01")
 
     def test_one_element_may_be_far_off(self):
         got = self.want.copy()
@@ -40,19 +43,19 @@ class TestWithin:
         assert judge(within(rel_rms=0.02), got, self.want).passed
 
     @pytest.mark.parametrize("strange", [math.nan, math.inf])
-    def test_what_is_not_finite_must_be_the_references(self, strange):
+    def test_nonfinite_values_must_match_the_reference(self, strange):
         want, got = self.want.copy(), self.want.copy()
         got[1, 2, 3] = strange
         verdict = judge(within(rel_rms=0.9), got, want)
         differs = f"result[1, 2, 3] is {strange}; the reference has {want[1, 2, 3]}"
-        assert verdict.reason == f"{differs}; so differ 1 of {want.size} elements"
+        assert verdict.reason == f"{differs}; 1 of {want.size} elements differ like this"
         want[1, 2, 3] = strange
         assert judge(within(rel_rms=1e-9), got, want).passed
 
     def test_an_error_too_large_to_square_is_too_large(self):
         assert not judge(within(rel_rms=0.5), np.full(3, 1e300), np.full(3, 1e-300)).passed
 
-    def test_beside_zeros_only_zeros_pass(self):
+    def test_a_reference_of_zeros_needs_zeros(self):
         zeros = np.zeros((2, 3))
         assert judge(within(rel_rms=0.1), zeros, zeros).passed
         assert "is 0 in the reference" in judge(within(rel_rms=0.1), zeros + 1e-30, zeros).reason
@@ -63,7 +66,7 @@ class TestWithin:
         verdict = judge(within(rel_rms=0.01), narrow, self.want)
         assert verdict.figures["relative_rms"] == pytest.approx(error)
 
-    def test_what_rounding_may_decide_is_not_judged(self):
+    def test_ambiguous_elements_are_not_judged(self):
         marks = np.zeros((2, 50), bool)
         marks[0, 7] = True
         got = self.want.copy()
@@ -87,10 +90,10 @@ class TestRecall:
         result = (own if values is None else values, indices.astype(np.int32))
         return judge(recall(at_least=at_least), result, self.selection(self.indices))
 
-    def test_order_is_no_part_of_it(self):
+    def test_the_order_of_indices_does_not_matter(self):
         assert self.share(self.indices[..., ::-1], at_least=1).figures["recall"] == 1
 
-    def test_it_is_the_mean_over_rows(self):
+    def test_recall_is_the_mean_over_rows(self):
         """By hand: 7 of 10 in one row and 10 of 10 in the other."""
         others = np.argsort(self.scores, axis=-1)[..., :3]
         mixed = self.indices.copy()
@@ -117,12 +120,12 @@ class TestRecall:
         verdict = judge(recall(at_least=0.5), got, want)
         assert (verdict.figures["recall"], verdict.figures["worst_row"]) == (0.75, 0.5)
 
-    def test_rows_that_rounding_may_decide_are_not_judged(self):
+    def test_ambiguous_rows_have_no_recall(self):
         marks = np.array([[True, False]])
         got = self.indices.copy()
         got[0, 0] = 0
         assert judge(recall(at_least=1), got, self.indices, ambiguous=marks).passed
 
-    def test_what_is_no_selection_is_a_sentence(self):
+    def test_a_result_that_is_not_a_selection_fails(self):
         for tree in (self.scores, (self.indices, self.indices), (self.indices, self.scores)):
-            assert judge(recall(at_least=0.5), tree, tree).reason.startswith("recall judges one part of")
+            assert judge(recall(at_least=0.5), tree, tree).reason.startswith("recall needs one part of")

@@ -24,7 +24,7 @@ def catalog(*identities, file="variant.py"):
 KNOWN = catalog("mask/scatter", "mask/broadcast", "topk/exact", "mask/exact")
 
 
-def test_a_catalog_survives_json():
+def test_a_catalog_round_trips_through_json():
     option = Field("buckets", "int", required=False, default=4096, minimum=0)
     info = replace(KNOWN.implementations["topk/exact"], options=(option,), expects="ties")
     whole = Catalog(KNOWN.families, {**KNOWN.implementations, info.id: info})

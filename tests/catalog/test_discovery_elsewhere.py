@@ -43,7 +43,7 @@ def test_plugins_are_read_under_the_same_path(path, tmp_path):
     assert (found.module, found.file) == (source, source)
 
 
-def test_what_an_installed_package_offers_can_be_left_out(path, tmp_path):
+def test_an_installed_package_can_be_left_out(path, tmp_path):
     folder = path / "my_package-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Name: my-package\nVersion: 1.0\n")
@@ -60,7 +60,7 @@ def test_what_an_installed_package_offers_can_be_left_out(path, tmp_path):
         ("while True: pass", "took more than 0.5 s"),
     ],
 )
-def test_what_does_not_load_is_one_sentence(path, text, says):
+def test_code_that_does_not_load_is_one_sentence(path, text, says):
     (path / "impls" / "__init__.py").write_text(text)
     with pytest.raises(SideError) as caught:
         catalog_elsewhere([str(path)], [], seconds=0.5 if "while" in text else 60.0)
@@ -74,14 +74,14 @@ def test_a_plugin_that_does_not_load_is_named(path, tmp_path):
         catalog_elsewhere([str(path)], [str(tmp_path / "mine.py")])
 
 
-def test_an_interpreter_that_is_none(path, tmp_path):
+def test_a_missing_interpreter_is_one_sentence(path, tmp_path):
     for program in ("/bin/true", str(tmp_path / "nothing"), str(tmp_path)):
         with pytest.raises(SideError):
             catalog_elsewhere([str(path)], [], program)
 
 
-def test_a_path_of_its_own_leaves_this_programs_folder_out(monkeypatch, tmp_path):
-    """It may be the packages of another interpreter, which holds a torch of its own."""
+def test_another_path_leaves_out_this_programs_folder(monkeypatch, tmp_path):
+    """They may be the packages of another interpreter, with its own torch."""
     monkeypatch.setenv("PYTHONPATH", f"/theirs{os.pathsep}/a")
     monkeypatch.chdir(tmp_path)
     found = child_process.environment(["/a", "/b"])

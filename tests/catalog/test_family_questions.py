@@ -1,4 +1,4 @@
-"""What a family's code says of its semantics and costs, with families small enough to know every number."""
+"""The semantics and costs that a family's code returns, with families small enough to know every number."""
 
 from dataclasses import dataclass, replace
 
@@ -79,7 +79,7 @@ FAMILY = Family(
 """
 
 
-def test_a_plugins_family_answers_from_its_own_process(tmp_path):
+def test_a_plugins_family_answers_in_a_separate_process(tmp_path):
     module = tmp_path / "own.py"
     module.write_text(OWN)
     plain, dense, refused = family_questions.costs(
@@ -95,5 +95,5 @@ def test_a_plugins_family_answers_from_its_own_process(tmp_path):
 
 
 def test_a_family_that_breaks_is_named(tmp_path):
-    with pytest.raises(MachineError, match="the families' costs are not to be had"):
+    with pytest.raises(MachineError, match="the families' costs cannot be computed"):
         family_questions.costs([CostQuestion(str(tmp_path / "none.py"), "own", "plain", (("seq", 1),))])

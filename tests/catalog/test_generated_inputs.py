@@ -28,7 +28,7 @@ def test_packers_keep_every_document_whole_and_overfill_no_row(documents, pack):
     assert len(rows) < 2 or sum(sorted(map(sum, rows))[:2]) > ROW
 
 
-def test_packers_do_as_their_names_say():
+def test_packers_follow_their_algorithms():
     documents = [5, 7, 5, 3, 2, 4]
     assert first_fit(documents, 10) == [[5, 5], [7, 3], [2, 4]]
     assert best_fit_decreasing(documents, 10) == [[7, 3], [5, 5], [4, 2]]
@@ -37,7 +37,7 @@ def test_packers_do_as_their_names_say():
 
 
 @given(st.sampled_from(PACKERS), st.integers(0, 10_000), st.sampled_from([512, ROW]), st.integers(1, 4))
-def test_rows_of_real_documents_hold_whole_ones_side_by_side(packing, seed, seq, count):
+def test_rows_of_real_documents_contain_whole_documents(packing, seed, seq, count):
     rows = packed_rows("pretrain", packing, seed, seq, count)
     assert len(rows) == count
     for row in rows:
@@ -59,12 +59,12 @@ def test_a_layout_is_the_same_on_every_machine():
     )
 
 
-def test_the_order_is_no_packers():
+def test_the_order_does_not_depend_on_the_packer():
     row = packed_rows("pretrain", "best_fit_decreasing", 1, ROW, 1)[0]
     assert list(row) not in (sorted(row), sorted(row, reverse=True))
 
 
-def test_the_published_histogram_is_kept_whole():
+def test_the_published_histogram_is_complete():
     file = PACKAGE / "catalog/pretrain_lengths.csv"
     table = parse_table(file.name, file.read_bytes())
     assert sum(entry.documents for entry in table) == 13_463_214
@@ -80,11 +80,11 @@ def test_documents_of_a_file_are_drawn_from_it(tmp_path, monkeypatch):
     row = packed_rows(mine, "first_fit", 0, 200, 1)[0]
     assert set(row) <= {30, 70, 200}  # a longer one is truncated to the row
     Path("mine.csv").write_text("tokens\n1\n")
-    with pytest.raises(Unsupported, match="rows of 1048576 tokens hold too many documents"):
+    with pytest.raises(Unsupported, match="rows of 1048576 tokens contain too many documents"):
         packed_rows(identify_table("mine.csv"), "first_fit", 0, 1 << 20, 1)
 
 
-def test_a_file_that_changed_gives_no_row_of_its_former_name(tmp_path, monkeypatch):
+def test_a_changed_file_is_refused_under_its_old_identity(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("its.csv").write_text("tokens\n30\n")
     before = identify_table("its.csv")

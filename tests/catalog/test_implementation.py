@@ -71,10 +71,10 @@ def unswept(w: Workload, *, sizes=(1, 2)):
 @pytest.mark.parametrize(
     ("build", "arguments", "says"),
     [
-        (plain, {"name": "a/b"}, '"a/b" cannot name an implementation'),
-        (plain, {"expect": {"wrong": "x"}}, "expect takes"),
-        (plain, {"expect": {"when": bool}}, "expect takes"),
-        (positional, {}, r'"buckets" would be no option; .* put a \* before it'),
+        (plain, {"name": "a/b"}, '"a/b" is not a valid name for an implementation'),
+        (plain, {"expect": {"wrong": "x"}}, "write expect="),
+        (plain, {"expect": {"when": bool}}, "write expect="),
+        (positional, {}, r'"buckets" is not keyword-only, .* put a \* before it'),
         (unswept, {}, "cannot be swept"),
     ],
 )

@@ -36,7 +36,7 @@ def register(monkeypatch):
     known_frameworks.registered_traits.cache_clear()
 
 
-def test_versions_have_an_order_that_files_and_fingerprints_rest_on(register):
+def test_versions_have_a_fixed_order(register):
     register()
     fingerprinted = [package.name for package in packages_of(known()) if package.fingerprinted]
     assert fingerprinted == ["torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes", "triton"]
@@ -46,14 +46,14 @@ def test_versions_have_an_order_that_files_and_fingerprints_rest_on(register):
     assert [package.name for package in packages_of(known())][-2:] == ["triton", "tables"]
 
 
-def test_a_framework_is_told_by_its_own_traits(register):
+def test_a_framework_is_described_by_its_traits(register):
     register(tables=f"{__name__}:TRAITS", torch=f"{__name__}:TRAITS")
     require_framework("tables")
     assert traits_of("tables") is TRAITS
     assert traits_of("torch").runner == "harness.worker.frameworks.torch.framework:Torch"
 
 
-def test_of_a_framework_of_an_older_record_nothing_is_known(register):
+def test_an_unknown_framework_has_empty_traits(register):
     register()
     assert traits_of("gone") is UNKNOWN_FRAMEWORK
 
@@ -61,12 +61,12 @@ def test_of_a_framework_of_an_older_record_nothing_is_known(register):
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        (f"{__name__}:Tables", "a type is no FrameworkTraits.; repair or uninstall its package"),
-        ("no_such_package:TRAITS", "ModuleNotFoundError: .*; repair or uninstall its package"),
-        (f"{__name__}:NONE", "AttributeError: .*; repair or uninstall its package"),
+        (f"{__name__}:Tables", "it is a type, not a FrameworkTraits.; fix or uninstall its package"),
+        ("no_such_package:TRAITS", "ModuleNotFoundError: .*; fix or uninstall its package"),
+        (f"{__name__}:NONE", "AttributeError: .*; fix or uninstall its package"),
     ],
 )
-def test_what_an_entry_point_must_not_name_is_one_sentence(register, place, says):
+def test_an_invalid_entry_point_is_one_sentence(register, place, says):
     register(tables=place)
     with pytest.raises(UsageError, match=says):
         traits_of("tables")

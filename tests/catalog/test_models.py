@@ -17,12 +17,12 @@ GOLDEN = Path(__file__).parents[1] / "golden/models.jsonl"
 KNOWN = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
 
-def test_the_presets_that_there_are():
+def test_all_presets():
     assert names() == [known["name"] for known in KNOWN]
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known["name"])
-def test_a_preset_says_what_is_known_of_the_model(known):
+def test_a_preset_has_the_fields_of_the_model(known):
     found = model(known["name"])
     told = {"attention": attention_words(found), "layers": found.layers}
     told |= {"positions": found.positions, "preset": found.source["preset"][:12], "name": found.name}
@@ -38,7 +38,7 @@ def test_an_edited_preset_has_another_hash(tmp_path):
     assert read(file).source["preset"] != model("glm-5").source["preset"]
 
 
-def test_every_known_field_is_some_presets_own():
+def test_every_known_field_occurs_in_a_preset():
     used = Counter[str]()
 
     def count(fields):
@@ -53,7 +53,7 @@ def test_every_known_field_is_some_presets_own():
     assert {name for group in groups.values() for name in group} == set(used)
 
 
-def test_layers_by_each_publishers_way_of_saying_so():
+def test_layers_in_each_publishers_notation():
     flash, glm, kimi = model("deepseek-v4-flash"), model("glm-5.2"), model("kimi-k3")
     assert Counter(flash.compression) == {0: 2, 4: 21, 128: 20}  # the last entry is of a predicted token
     assert (flash.global_layers, flash.indexer_layers, flash.indexer_tokens) == (41, 21, 4)

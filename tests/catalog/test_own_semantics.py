@@ -1,4 +1,4 @@
-"""What an implementation's author brings: read as data, and refused with file and line."""
+"""An author's own semantics are read as data, and refused with file and line."""
 
 import pytest
 from seqsweep import recall, within
@@ -37,21 +37,23 @@ def read(tmp_path):
     return read
 
 
-def test_implementations_may_share_a_meaning_by_its_name(read):
+def test_implementations_may_share_a_named_semantics(read):
     infos = read(("one", '(S := OwnSemantics(exact(), every, name="all"))'), ("two", "S"))
     assert {info.semantics for info in infos.values()} == {"all"}
 
 
 def test_a_name_has_one_meaning(read, tmp_path):
     text = 'OwnSemantics(exact(), every, name="all")'
-    with pytest.raises(UsageError, match='semantics "all" has two meanings in this file'):
+    with pytest.raises(UsageError, match='semantics "all" is defined twice in this file'):
         read(("one", text), ("two", text))
     mine = Catalog({}, read(("one", text), name="a.py"))
-    with pytest.raises(UsageError, match=r'semantics "all" of family topk is brought by .*a\.py and .*b\.py'):
+    with pytest.raises(
+        UsageError, match=r'semantics "all" of family topk is defined twice, in .*a\.py and .*b\.py'
+    ):
         mine.merged(Catalog({}, read(("two", text), name="b.py")))
 
 
-def test_the_familys_own_stay_as_they_are():
+def test_the_familys_semantics_do_not_change():
     @implementation(framework="numpy", semantics=recall(at_least=0.9))
     def near(w: TopkWorkload):
         return lambda scores: scores
@@ -63,7 +65,7 @@ def test_the_familys_own_stay_as_they_are():
     assert extended.semantics["near"].contract.bound == "recall ≥ 0.9"
 
 
-def test_its_cost_is_its_authors_or_none():
+def test_the_cost_is_the_authors_or_missing():
     """The family's would be that of another meaning."""
     w = TopkWorkload(seq=256, topk=8)
     meaning = OwnSemantics(within(rel_rms=0.1), lambda w, rows: None, cost=lambda w: Cost(flops=w.seq))

@@ -94,7 +94,7 @@ def test_one_that_imports_jax_leaves_this_process_without_it(read, tmp_path):
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_one_may_bring_its_own_family(read, tmp_path):
+def test_a_plugin_may_define_a_family(read, tmp_path):
     catalog = read(FAMILY + USES)
     info = catalog.families["points"]
     assert list(catalog.implementations) == ["points/adds"]
@@ -108,10 +108,10 @@ def test_one_may_bring_its_own_family(read, tmp_path):
 
 def test_two_families_of_one_name_are_refused(read):
     again = TABLE.replace("FAMILY =", "AGAIN =").replace("2 * x", "3 * x")
-    assert 'two families are called "points"; rename one' in refusal(read, FAMILY + again + USES)
+    assert 'two families have the name "points"; rename one' in refusal(read, FAMILY + again + USES)
 
 
-def test_its_hash_is_that_of_family_and_workload_too(read, tmp_path):
+def test_the_hash_covers_family_and_workload(read, tmp_path):
     def read_again():
         return read(IMPORTS + "from workload import Points" + USES).implementations["points/adds"].hash
 
@@ -137,7 +137,7 @@ def first(w: Points):
 @pytest.mark.parametrize(
     ("builders", "sentences"), [(USES, ["The file."]), (USES + TWO, ["", "Its own sentence."])]
 )
-def test_a_files_sentence_is_that_of_its_only_builder(read, builders, sentences):
+def test_the_files_docstring_describes_its_only_builder(read, builders, sentences):
     described = read(f"'The file.'\n{FAMILY}{builders}")
     assert [info.sentence for info in described.implementations.values()] == sentences
 
@@ -145,7 +145,9 @@ def test_a_files_sentence_is_that_of_its_only_builder(read, builders, sentences)
 def test_a_workload_without_a_family_is_one_sentence(read, tmp_path):
     (tmp_path / "workload.py").write_text(IMPORTS + POINTS)
     text = IMPORTS + "from workload import Points" + USES
-    assert "no family has the workload Points; declare a Family beside that class" in refusal(read, text)
+    assert "no family has the workload Points; declare a Family in the module of that class" in refusal(
+        read, text
+    )
     (tmp_path / "family.py").write_text("FAMILY = None\n")
     assert "no family has the workload Points" in refusal(read, text)
 
@@ -156,35 +158,35 @@ def test_one_that_registers_nothing_is_an_error_of_the_catalog(read, tmp_path):
         discovery.catalog([str(tmp_path / "my_impls.py")])
 
 
-def test_a_plugin_may_keep_a_large_file_while_it_is_imported(read):
+def test_a_plugin_may_open_a_large_file_on_import(read):
     cache = "import tempfile\nwith tempfile.TemporaryFile() as cache:\n    cache.truncate(1 << 30)\n"
     assert "topk/mine" in read(HEAD + MINE + cache).implementations
 
 
-def test_one_that_hangs_is_given_up(read):
-    assert "took more than 0.5 s; move work from the module's top" in refusal(read, "while True: pass", 0.5)
+def test_a_plugin_that_hangs_is_refused(read):
+    assert "took more than 0.5 s; move code from the module's top" in refusal(read, "while True: pass", 0.5)
 
 
-def test_one_that_is_not_there(tmp_path):
-    with pytest.raises(UsageError, match="no such file"):
+def test_a_missing_plugin_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="does not exist; name a Python file"):
         plugin(str(tmp_path / "missing.py"))
     for missing in ("missing_module", "missing_module.below", "json.missing_module"):
         with pytest.raises(UsageError) as caught:
             plugin(missing)
         name = missing.removesuffix(".below")
-        says = f"plugin {missing} cannot be read: No module named '{name}'; a file's name ends in .py"
+        says = f"plugin {missing} cannot be read: No module named '{name}'; a file needs the suffix .py"
         assert str(caught.value) == says
 
 
 @pytest.mark.parametrize(
     "source", ["/etc/passwd", "../../etc/passwd", "..", "", "./mine", "/here/numpy", "a b"]
 )
-def test_one_that_is_no_python_file_and_no_module(source):
-    with pytest.raises(UsageError, match=r"is neither a file whose name ends in \.py nor a module's name"):
+def test_a_source_that_is_not_a_file_or_module_is_refused(source):
+    with pytest.raises(UsageError, match=r"is not a \.py file or a module name"):
         plugin(source)
 
 
-def test_what_it_starts_holds_no_answer_back_and_does_not_stay(read, tmp_path):
+def test_processes_that_it_starts_do_not_delay_the_answer_and_are_killed(read, tmp_path):
     pid = tmp_path / "pid"
     text = f"""
         import subprocess, threading
@@ -199,7 +201,7 @@ def test_what_it_starts_holds_no_answer_back_and_does_not_stay(read, tmp_path):
         os.close(killed)
 
 
-def test_one_that_fails_is_not_half_loaded(tmp_path):
+def test_a_plugin_that_fails_is_not_half_loaded(tmp_path):
     path = tmp_path / "fails.py"
     path.write_text("raise ValueError('first')\n")
     for _ in range(2):
@@ -226,14 +228,14 @@ def test_an_installed_package_may_offer_implementations(tmp_path, monkeypatch):
     assert discovery.catalog().implementations["topk/mine"].module == "my_package"
 
 
-def test_metadata_of_others_in_a_field_is_left_alone(read):
+def test_foreign_metadata_of_a_field_is_ignored(read):
     foreign = "axis()\n    rows: int = __import__('dataclasses').field(default=2, metadata={'theirs': 1})"
     (family,) = read(FAMILY.replace("axis()", foreign) + USES).families.values()
     assert [(f.name, f.default, f.minimum) for f in family.fields] == [("seq", None, 1), ("rows", 2, 1)]
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case["says"].rpartition("my_impls.py")[2][:60])
-def test_what_is_wrong_is_one_sentence_with_its_remedy(read, tmp_path, case):
+def test_an_invalid_plugin_is_one_sentence_with_a_remedy(read, tmp_path, case):
     path = tmp_path / "my_impls.py"
     if case.get("in_process", True):
         path.write_text(case["text"])

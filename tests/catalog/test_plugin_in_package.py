@@ -123,7 +123,7 @@ def test_the_files_of_its_packages_are_part_of_its_hash(folder):
     assert files == {Path(name) for name in (*names, "own_kernels/sorts/nested.py")}
 
 
-def test_another_package_of_this_name_is_named(folder):
+def test_another_package_with_this_name_is_reported(folder):
     (folder / "impls").mkdir()
     (folder / "impls/__init__.py").touch()
     (folder / "impls/mine.py").write_text(MINE.format("from .kern import largest", "mine"))

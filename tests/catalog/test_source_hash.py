@@ -51,7 +51,7 @@ def test_a_changed_helper_changes_the_hash(plugin):
     assert source_hash.same_hash_kind(before, hash_of(plugin / "mine.py"))
 
 
-def test_a_hash_of_an_earlier_version_is_of_another_kind(plugin):
+def test_hashes_of_earlier_versions_are_not_comparable(plugin):
     assert not source_hash.same_hash_kind("sha256:12ab", hash_of(plugin / "mine.py"))
 
 
@@ -66,7 +66,7 @@ def test_installed_packages_have_versions_instead(plugin):
     assert names(plugin / "mine.py", plugin) == {"mine.py"}
 
 
-def test_code_of_this_project_brings_its_family_and_not_the_harness():
+def test_the_hash_of_project_code_includes_its_family_but_not_the_harness():
     variant, family = (names(IMPLS / f"mask/{name}.py", IMPLS) for name in ("masked_again", "family"))
     assert {"mask/masked_again.py", "mask/workload.py", "mask/reference.py", "mask/scatter.py"} <= variant
     assert {"mask/family.py", "mask/workload.py", "mask/reference.py", "mask/_checks.py"} <= family
@@ -74,7 +74,7 @@ def test_code_of_this_project_brings_its_family_and_not_the_harness():
 
 
 def test_a_copy_of_a_tree_has_the_same_hash(tmp_path):
-    """Also where it brings a harness of its own: this one drives both trees."""
+    """Also if it has its own harness, because this harness runs both trees."""
     shutil.copytree(IMPLS, tmp_path / "impls", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "harness").mkdir()
     (tmp_path / "harness/__init__.py").write_text("OTHER = True\n")
@@ -88,7 +88,7 @@ def test_a_copy_of_a_tree_has_the_same_hash(tmp_path):
     assert hash_of(tmp_path / "impls/mask/masked_again.py") != hash_of(IMPLS / "mask/masked_again.py")
 
 
-def test_a_compiled_module_belongs_to_who_imports_it(plugin):
+def test_a_compiled_module_is_part_of_its_importers_hash(plugin):
     (plugin / "mine.py").write_text("import fast\n")
     compiled = plugin / f"fast{EXTENSION_SUFFIXES[0]}"
     compiled.write_bytes(b"\x7fELF one")

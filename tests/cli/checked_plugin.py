@@ -13,7 +13,7 @@ class DoubledWorkload:
 
 
 def _positive(trial):
-    """Called on inputs of its own making."""
+    """Called on its own inputs."""
     import numpy as np
 
     found = trial.call({"x": np.ones_like(trial.inputs["x"])})
@@ -79,7 +79,7 @@ def added(w: DoubledWorkload):
 
 @implementation(framework="numpy", semantics="exact")
 def remembered(w: DoubledWorkload):
-    """Right for what it was first asked, and gone wrong after."""
+    """Correct for its first inputs, and wrong afterwards."""
     seen = []
 
     def call(x):

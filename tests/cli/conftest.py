@@ -68,7 +68,7 @@ def project(tmp_path_factory):
 
 
 def call(folder, *words, **environment):
-    """Run the command line in `folder` as a user does, with a lock that no other benchmark here holds."""
+    """Run the command line in `folder` as a user does, with a separate device lock."""
     own = folder / "tmp"
     own.mkdir(exist_ok=True)
     whole = {**os.environ, "COLUMNS": "160", "TMPDIR": str(own), **environment}

@@ -1,4 +1,4 @@
-"""Families whose own code fails at a length that is asked for, and one that works."""
+"""Families that fail in their own code at a requested length, and one that works."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from seqsweep import Array, Contract, Cost, Family, Semantics, Workload, axis, e
 
 
 def broken(name, *, cost=lambda w: Cost(), shapes=None, inputs=None, reference=None, contract=None):
-    """(family, two implementations) of one question, with a part of its own."""
+    """(family, two implementations), with one part of the family replaced."""
 
     @dataclass(frozen=True)
     class Points(Workload):

@@ -1,7 +1,7 @@
-"""The command line in processes of its own, forked from one that has loaded it, which takes three seconds.
+"""The command line in child processes, forked from a process that has imported it, which takes three seconds.
 
-A command has its own folder, environment, streams, signals and end, as if a shell had started it; what Python
-itself reads when it starts, such as PYTHONPATH, comes too late for it.
+A command has its own folder, environment, streams and signals, as if a shell had started it. Variables that
+Python reads at its start, for example PYTHONPATH, have no effect on it.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Masks whose authors say what they mean and how close they come; some of them cannot be judged."""
+"""Masks with their authors' own semantics and bounds, some of which cannot be judged."""
 
 from seqsweep import OwnSemantics, implementation, within
 

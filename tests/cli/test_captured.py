@@ -10,7 +10,7 @@ def scores(folder, rows=4, seq=512):
     np.savez(folder / "scores.npz", scores=drawn)
 
 
-def test_a_file_is_measured_beside_drawn_inputs_and_a_changed_one_is_another_case(seqsweep, project):
+def test_a_captured_file_is_measured_with_drawn_inputs_and_a_changed_one_is_another_case(seqsweep, project):
     scores(project)
     words = (*TOPK, "--seq", "256,512", "--set", "rows=4", "--set", "distribution=iid,scores.npz")
     said = seqsweep(*words)
@@ -33,7 +33,7 @@ def test_a_file_is_measured_beside_drawn_inputs_and_a_changed_one_is_another_cas
     assert first not in again
 
 
-def test_what_a_file_lacks_is_said_with_its_tensor_and_nothing_is_measured(seqsweep, project):
+def test_a_missing_tensor_is_named_and_nothing_is_measured(seqsweep, project):
     scores(project)
     said = seqsweep(*TOPK, "--seq", "1Ki", "--set", "rows=4", "--set", "distribution=scores.npz")
     assert said.code == 3

@@ -1,4 +1,4 @@
-"""`check`: the checks of a family beside its contracts, by name, by implementation, and what fails."""
+"""`check`: the checks of a family in addition to its contracts, by name, by implementation, and failures."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def by_name(said, mode="fwd"):
     }
 
 
-def test_every_check_that_concerns_a_case_is_made(whole):
+def test_every_check_that_applies_to_a_case_is_run(whole):
     assert whole.code == 4, "remembered fails one"
     assert {record["timing"] for record in whole.json["records"]} == {None}
     found = by_name(whole)
@@ -39,13 +39,13 @@ def test_every_check_that_concerns_a_case_is_made(whole):
     assert (failed["passed"], failed["reason"]) == (False, "a doubled one is not positive")
 
 
-def test_a_check_asks_for_another_workload(whole):
+def test_a_check_may_use_another_workload(whole):
     found = by_name(whole)
     assert found["added"]["doubled/longer"]["figures"] == {"elements": 16}
     assert "doubled/longer" not in found["declared"], "it does not support that length"
 
 
-def test_what_was_declared_stands_beside_what_came_of_it(whole):
+def test_a_declared_failure_is_shown_with_the_result(whole):
     found = by_name(whole)
     failing, holding = found["tripled"]["doubled/longer"], found["declared"]["doubled/positive"]
     assert (failing["passed"], failing["expected"]) == (False, True)
@@ -54,7 +54,7 @@ def test_what_was_declared_stands_beside_what_came_of_it(whole):
     assert holding["reason"] == "marked as failing (so it was said) but passes; remove the marker"
 
 
-def test_facts_and_the_cost_of_a_meaning_are_in_the_record(whole):
+def test_facts_and_the_cost_of_a_semantics_are_in_the_record(whole):
     (record,) = (
         r for r in whole.json["records"] if (r["implementation"], r["mode"]) == ("doubled/declared", "fwd")
     )

@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("family", REASONS)
-def test_it_is_one_sentence_and_its_cases_are_unjudged(seqsweep, folder, family):
+def test_a_fault_is_one_sentence_and_its_cases_are_unjudged(seqsweep, folder, family):
     said = seqsweep("run", "good", family, "--json", folder=folder)
     records = {record["case"].partition("@")[0]: record for record in said.json["records"]}
     assert {records[f"good/{name}"]["status"] for name in ("adds", "multiplies")} == {"ok"}
@@ -46,12 +46,12 @@ def test_it_is_one_sentence_and_its_cases_are_unjudged(seqsweep, folder, family)
         assert (record["status"], record["reason"]) == ("unjudged", REASONS[family])
         assert record["crash_file"] == ""
     assert said.err.count(REASONS[family]) == 1
-    assert f"mend family {family}" in said.err
+    assert f"fix family {family}" in said.err
     assert said.code == 2
 
 
 @pytest.mark.parametrize("command", ["check", "static"])
-def test_a_negative_cost_at_a_length_is_the_familys_whoever_compiles(seqsweep, folder, command):
+def test_a_negative_cost_is_the_familys_fault_in_every_framework(seqsweep, folder, command):
     said = seqsweep(command, "cost", "--json", folder=folder)
     why = "the cost of family cost: ValueError: a cost of -3000 is not a number ≥ 0"
     assert {record["status"] for record in said.json["records"]} == {"unjudged"}

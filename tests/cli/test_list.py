@@ -1,4 +1,4 @@
-"""What a list says, and that nothing is drawn or computed for it."""
+"""The output of lists, and that no inputs are drawn or computed for it."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def drawn(tmp_path, monkeypatch):
     ],
     ids=" ".join,
 )
-def test_what_names_or_plans_cases_draws_no_inputs(in_process, drawn, words):
+def test_listing_and_planning_draw_no_inputs(in_process, drawn, words):
     done = in_process(*words, folder=drawn.parent)
     assert done.code == 0, done.err
     assert not drawn.exists()

@@ -1,4 +1,4 @@
-"""Wrong input: one sentence with file, line and the nearest name; an exit code; nothing runs."""
+"""Wrong input is refused with one sentence (file, line, nearest name) and an exit code. Nothing runs."""
 
 import shlex
 from pathlib import Path
@@ -37,7 +37,7 @@ def files(folder):
     return {path: path.read_bytes() for path in found}
 
 
-def test_every_mistake_is_the_sentence_that_was_read(in_process, folder):
+def test_every_mistake_equals_the_golden_file(in_process, folder):
     """The golden file has the commands: add one as a line that begins with `$ `, and rewrite it."""
     before, told = files(folder), []
     for command in COMMANDS:

@@ -49,7 +49,7 @@ def test_a_model_is_measured_with_its_source_in_the_run(in_process, tmp_path):
     )
 
 
-def test_a_plugins_family_derives_in_a_process_of_its_own(in_process, tmp_path):
+def test_a_plugins_family_derives_in_a_separate_process(in_process, tmp_path):
     file = tmp_path / "twice.py"
     file.write_text(PLUGIN)
     words = ("run", "--family", "twice", "--plugin", file, "--seq", "8", "--model", "kimi-k2", "--dry-run")

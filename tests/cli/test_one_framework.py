@@ -1,4 +1,4 @@
-"""An environment without torch, and one without jax: what is there runs, and one line says what is not."""
+"""An environment without torch, and one without jax: the rest runs, and one line names what is missing."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def call(lacking, *words):
     )
 
 
-def test_what_is_there_runs(lacking):
+def test_installed_frameworks_run(lacking):
     done = call(lacking, "run", "topk", "--json")
     assert done.returncode == 0, done.stderr
     labels = {"torch": {"topk/exact", "topk/partition"}, "jax": {"topk/torch_topk", "topk/partition"}}
@@ -65,7 +65,7 @@ def test_what_is_there_runs(lacking):
     )
 
 
-def test_what_is_asked_for_by_name_is_refused(lacking):
+def test_a_missing_framework_requested_by_name_is_refused(lacking):
     name = {"torch": "torch_topk", "jax": "exact"}[lacking[0]]
     done = call(lacking, "run", "topk", "--impl", name)
     assert (done.returncode, done.stdout) == (2, "")

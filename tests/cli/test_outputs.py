@@ -1,4 +1,4 @@
-"""What commands print of stored runs whose every figure is chosen, at 100 and 200 columns, as it was read."""
+"""The output of commands for stored runs with chosen figures, at 100 and 200 columns."""
 
 import shlex
 from dataclasses import replace
@@ -23,7 +23,7 @@ def timed(name, seconds, **more):
 
 
 def store_machines(folder):
-    """One suite on three machines; on the last it is no faster."""
+    """One suite on three machines; on the last one it is not faster."""
     for place, (cpu, seconds) in enumerate({"EPYC": 1.0, "Xeon": 1.05, "Atom": 2.0}.items()):
         store(
             folder,
@@ -80,7 +80,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("width", [100, 200])
-def test_commands_print_what_was_read(in_process, folder, monkeypatch, width):
+def test_the_output_of_commands_equals_the_golden_files(in_process, folder, monkeypatch, width):
     """The golden file of 200 columns has the commands: add a line that begins with `$ `, and rewrite it."""
     monkeypatch.setenv("COLUMNS", str(width))
     told = []

@@ -79,7 +79,7 @@ def written(folder, **kernel):
 
 
 @pytest.mark.full
-def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
+def test_a_kernel_is_checked_but_not_timed_here(tmp_path):
     for record in records(written(tmp_path), "run"):
         assert record["status"] == "planned"
         assert record["correctness"]["passed"]
@@ -91,7 +91,7 @@ def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
 
 
 @pytest.mark.long
-def test_what_reads_beyond_its_memory_is_no_traceback(tmp_path):
+def test_an_out_of_bounds_read_is_not_a_traceback(tmp_path):
     """One step more than there are blocks: plain interpretation would go on with the last one."""
     for record in records(written(tmp_path, grid=f"{GRID} + 1"), "run", code=3):
         assert record["status"] == "crashed"
@@ -99,7 +99,7 @@ def test_what_reads_beyond_its_memory_is_no_traceback(tmp_path):
 
 @pytest.mark.full
 @compiles
-def test_a_kernel_is_compiled_for_tpus_that_are_not_here(tmp_path):
+def test_a_kernel_is_compiled_for_absent_tpus(tmp_path):
     found = records(written(tmp_path), "static", "--target", "tpu:v5p,tpu:v6e")
     for record in found:
         for target, limit in (("tpu:v5p", 16 << 20), ("tpu:v6e", 32 << 20)):
@@ -116,7 +116,7 @@ def test_a_kernel_is_compiled_for_tpus_that_are_not_here(tmp_path):
 
 @pytest.mark.long
 @compiles
-def test_too_much_vmem_is_an_outcome_of_its_own(tmp_path):
+def test_too_much_vmem_is_a_separate_outcome(tmp_path):
     folder = written(tmp_path, block=512)
     for record in records(folder, "static", "--target", "tpu:v5p,tpu:v6e", "--seq", "2000"):
         assert record["status"] == "ok"
@@ -131,7 +131,7 @@ def test_too_much_vmem_is_an_outcome_of_its_own(tmp_path):
 
 @pytest.mark.full
 @reads_gpus
-def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
+def test_a_kernel_is_compiled_for_absent_gpus(tmp_path):
     for record in records(written(tmp_path, **FOR_GPU), "static", "--target", "cuda:h100,cuda:a100"):
         for target, multiprocessors in (("cuda:h100", 132), ("cuda:a100", 108)):
             (kernel,) = record["static"][target]["kernels"]
@@ -147,7 +147,7 @@ def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
 
 @pytest.mark.full
 @compiles_gpus
-def test_what_a_gpu_has_too_little_of_is_an_outcome_and_a_tpu_s_kernel_a_sentence(tmp_path):
+def test_too_little_shared_memory_is_an_outcome_and_a_tpu_kernel_is_refused(tmp_path):
     said = call(written(tmp_path), "static", "--target", "cuda:h100", "--seq", "2000")
     assert "its Pallas kernels are not for cuda:h100: kernels for GPUs have" in " ".join(said.out.split())
     assert "Traceback" not in said.out + said.err

@@ -59,7 +59,7 @@ def profile(folder, *words):
 
 @pytest.fixture(scope="module")
 def slept(folder):
-    """Two lengths of one that sleeps in a stage; no mode is asked for."""
+    """Two lengths of an implementation that sleeps in a stage, without --mode."""
     said = profile(folder, "attention/sleeps", "--plugin", "sleeps.py", "--seq", "16,32")
     assert said.code == 0, said.err
     return said.json
@@ -114,7 +114,7 @@ def test_operators_have_their_stage_in_the_table_and_in_the_trace(operators, nam
     assert any(marked in event.get("name", "") for event in events)
 
 
-def test_without_a_mode_the_forward_is_profiled(slept):
+def test_without_a_mode_forward_is_profiled(slept):
     assert {case["case"].split(":")[-2] for case in slept["profiles"]} == {"fwd"}
     assert [growth["stage"] for growth in slept["growth"]]
 

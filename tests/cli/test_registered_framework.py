@@ -99,7 +99,7 @@ def records(ask):
     return said.json["records"]
 
 
-def test_its_cases_are_checked_and_timed_like_any_other(records):
+def test_its_cases_are_checked_and_timed(records):
     assert [(one["framework"], one["status"], one["seq"]) for one in records] == [
         ("tables", "ok", 256),
         ("tables", "ok", 512),
@@ -107,7 +107,7 @@ def test_its_cases_are_checked_and_timed_like_any_other(records):
     assert all(one["correctness"]["passed"] and one["timing"]["median_s"] > 0 for one in records)
 
 
-def test_what_it_does_not_plan_is_missing_with_its_reason(ask):
+def test_figures_that_it_does_not_plan_are_missing_with_a_reason(ask):
     said = ask("static", "--target", "host", "--json")
     assert "tables are not planned" in said.out
 
@@ -118,7 +118,7 @@ def test_its_stages_are_timed(ask):
     assert '"double"' in said.out
 
 
-def test_a_name_that_nobody_registers_is_one_sentence(ask, site, tmp_path):
+def test_an_unregistered_name_is_one_sentence(ask, site, tmp_path):
     write(tmp_path, "tabels")
     path = os.pathsep.join([str(site), str(ROOT), str(ROOT / "harness/entry")])
     said = call(tmp_path, "list", "--json", PYTHONPATH=path)

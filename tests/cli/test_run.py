@@ -58,7 +58,7 @@ def test_what_is_computed_follows_from_the_records(measured):
     assert overhead["work_s"] <= overhead["wall_s"]
 
 
-def test_show_repeats_what_run_said(in_process, measured):
+def test_show_repeats_the_output_of_run(in_process, measured):
     assert in_process("show", "--json").json["comparisons"] == measured.json["comparisons"]
     said = in_process("show")
     assert said.code == 0
@@ -81,7 +81,7 @@ def test_charts_are_drawn_and_stay_the_same(in_process, measured, project):
 
 
 @pytest.mark.full
-def test_an_expected_failure_is_no_failure(seqsweep):
+def test_an_expected_failure_is_not_a_failure(seqsweep):
     said = seqsweep("run", "broken", "--json")
     by_name = {record["implementation"]: record for record in said.json["records"]}
     failing = by_name["offsets/compact_bincount"]
@@ -91,7 +91,7 @@ def test_an_expected_failure_is_no_failure(seqsweep):
     assert failing["timing"] is None
 
 
-def test_dry_run_counts_and_leaves_nothing(in_process, tmp_path, project):
+def test_a_dry_run_counts_and_writes_nothing(in_process, tmp_path, project):
     (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
     (suite,) = in_process("run", "--dry-run", "--json", folder=tmp_path).json["suites"]
     assert (suite["suite"], suite["axes"], suite["implementations"]) == ("mask", {"seq": 3}, 3)

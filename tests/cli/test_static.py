@@ -95,7 +95,7 @@ def test_an_absent_compiler_is_one_sentence_and_the_host_goes_on(twice):
 
 
 @pytest.mark.full
-def test_targets_stand_beside_each_other(seqsweep, in_process, folder):
+def test_targets_are_columns_of_one_table(seqsweep, in_process, folder):
     targets = [
         "host",
         *(name for name in ("tpu:v6e", "cuda:h100") if not missing_compiler(name.split(":")[0])),
@@ -117,7 +117,7 @@ def test_targets_stand_beside_each_other(seqsweep, in_process, folder):
     assert all(target in shown.out for target in targets)
 
 
-def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder):
+def test_a_hostile_case_does_not_affect_others(seqsweep, folder):
     target = "host"
     (folder / "hostile.py").write_text(PLUGIN)
     words = ("static", "mask", "--target", target, "--seq", "256,512", "--plugin", "hostile.py", "--json")
@@ -130,7 +130,7 @@ def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder):
 
 
 @pytest.mark.full
-def test_two_plugins_do_not_share_what_lies_beside_them(seqsweep, folder):
+def test_two_plugins_do_not_share_their_neighbouring_modules(seqsweep, folder):
     """Each has a module of the same name, which one process could load only once."""
     if missing := missing_compiler("cuda"):
         pytest.skip(missing)

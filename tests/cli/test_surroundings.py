@@ -30,12 +30,12 @@ def call(*words, redirect="", cwd=ROOT, python=(), **environment):
 @pytest.mark.parametrize(
     ("redirect", "says"),
     [
-        (">&-", b"seqsweep: standard output is closed; send it to a file, or to /dev/null\n"),
+        (">&-", b"seqsweep: standard output is closed; redirect it to a file, or to /dev/null\n"),
         (">/dev/full", b"seqsweep: standard output cannot be written (No space left on device)\n"),
     ],
     ids=["closed", "full"],
 )
-def test_an_output_that_takes_nothing_is_a_sentence(redirect, says):
+def test_an_unwritable_output_is_one_sentence(redirect, says):
     done = call(*SHOW, redirect=redirect)
     assert (done.returncode, done.stderr) == (5, says)
 
@@ -48,7 +48,7 @@ def test_other_streams_may_be_missing(redirect):
     assert call("run", "maks", redirect=redirect).returncode == 2
 
 
-def test_a_reader_that_goes_away_is_no_news():
+def test_a_closed_pipe_is_silent():
     pipe = call("list", redirect='| head -1; echo "${PIPESTATUS[0]}" >&2')
     assert pipe.stderr in {b"0\n", b"5\n"}
     assert pipe.stdout.count(b"\n") == 1
@@ -62,7 +62,7 @@ def test_a_deleted_folder_is_a_sentence(tmp_path):
     assert (done.returncode, done.stderr) == (5, says)
 
 
-def test_what_is_printed_is_utf_8_whatever_the_terminal_says():
+def test_output_is_utf_8_for_any_terminal():
     usual, other = (call("list", "models", PYTHONIOENCODING=name).stdout for name in ("utf-8", "ascii"))
     assert other == usual
     assert not usual.isascii()

@@ -90,7 +90,7 @@ def written(folder, kernel, launch=GRID, arguments="BLOCK=256", timeout="30s"):
 
 
 @pytest.mark.full
-def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
+def test_a_kernel_is_compiled_for_absent_gpus(tmp_path):
     found = records(written(tmp_path, "double"), "static", "--target", "cuda:a100,cuda:h100")
     for record in found:
         for target in ("cuda:a100", "cuda:h100"):
@@ -109,7 +109,7 @@ def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
 
 
 @pytest.mark.long
-def test_what_hangs_in_the_interpreter_costs_its_own_check(tmp_path):
+def test_a_hang_in_the_interpreter_fails_only_its_check(tmp_path):
     folder = written(tmp_path, "endless", "(1,)", "", timeout="2s")
     first, second = records(folder, "run", code=3)
     assert {first["status"], second["status"]} == {"planned"}
@@ -121,7 +121,7 @@ LAUNCH = ("--target", "cuda:a100", "--args", "x=f32[4Ki], y=f32[64], n=1000, BLO
 
 
 @pytest.mark.full
-def test_a_kernel_of_no_family_is_planned_alone(tmp_path):
+def test_a_kernel_without_a_family_is_compiled(tmp_path):
     (tmp_path / "kernels.py").write_text(KERNELS)
     done = call(tmp_path, "static", "kernels.py::hungry", *LAUNCH, "--grid", "n/BLOCK")
     assert done.code == 0, done.err
@@ -136,11 +136,19 @@ def test_a_kernel_of_no_family_is_planned_alone(tmp_path):
 @pytest.mark.parametrize(
     ("text", "timeout", "said"),
     [
-        ("import os\nos._exit(3)", "60s", "importing it ended the process (exit status 3); move work from"),
-        ("while True: pass", "2s", "it took more than 2 s; move work from the module's top into functions"),
+        (
+            "import os\nos._exit(3)",
+            "60s",
+            "importing it terminates the process (exit status 3); move work from",
+        ),
+        (
+            "while True: pass",
+            "2s",
+            "it took more than 2 s; move slow code from the module's top level into functions",
+        ),
     ],
 )
-def test_a_file_that_ends_or_stops_its_process_is_one_sentence(tmp_path, text, timeout, said):
+def test_a_file_that_exits_or_hangs_is_one_sentence(tmp_path, text, timeout, said):
     (tmp_path / "mine.py").write_text(text)
     done = call(tmp_path, "static", "mine.py::k", *LAUNCH, "--grid", "1", "--timeout", timeout)
     assert (done.code, done.out) == (2, "")

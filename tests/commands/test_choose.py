@@ -1,4 +1,4 @@
-"""`dispatch`: Python that runs, says on what it rests, and holds whatever it is named by."""
+"""`dispatch`: the generated Python runs, cites its run, and survives any names."""
 
 import ast
 import json
@@ -47,8 +47,8 @@ def by_axes():
     ]
 
 
-def test_the_functions_are_those_that_were_read():
-    """Crossing, tie, several axes, and what is no candidate: where, and why."""
+def test_the_functions_equal_the_golden_file():
+    """A crossover, a tie, several axes, and implementations that are not considered, with reasons."""
     backward = [*approximated(), record_of("approximate", 4096, mode="fwd_bwd", status="oom")]
     texts = [
         written(measured(CROSSING, fingerprint="sha256:1")),
@@ -63,7 +63,7 @@ def test_the_functions_are_those_that_were_read():
         run(text)[TEST]()
 
 
-def test_the_function_calls_what_is_fastest():
+def test_the_function_chooses_the_fastest():
     choose = run(written(measured(CROSSING)))["choose"]
     assert [choose(seq) for seq in (1, 16383, 16384, 1 << 30)] == [*["mask/base"] * 2, *["mask/flat"] * 2]
     choose = run(written(by_axes()))["choose"]
@@ -71,13 +71,13 @@ def test_the_function_calls_what_is_fastest():
     assert choose(1024, False, "c", 64) == choose(1024, True, "c", 8) == "mask/base"
 
 
-def test_its_test_fails_where_the_function_is_wrong():
+def test_its_test_fails_for_a_wrong_function():
     names = run(written(measured(CROSSING)).replace('    return "mask/base"', '    return "mask/flat"'))
     with pytest.raises(AssertionError, match=r"\(1024,\)"):
         names[TEST]()
 
 
-def test_names_of_others_stay_within_comments_and_strings():
+def test_foreign_names_stay_within_comments_and_strings():
     hostile = 'x\n\nimport os  # """\r\x1b[31m\u2028raise SystemExit'
     records = measured(CROSSING, fingerprint="sha256:1", workload={"kind": hostile})
     records += measured({"base": power(1, 1)}, fingerprint="sha256:1", workload={"kind": "plain"})
@@ -109,7 +109,7 @@ def test_a_file_gets_the_text_of_standard_output(dispatch, tmp_path):
     assert dispatch("one") == (0, file.read_text(), "")
 
 
-def test_json_has_the_choices_and_the_text(dispatch):
+def test_json_has_the_choices_and_the_code(dispatch):
     found = json.loads(dispatch("one", "--json")[1])
     assert found["code"].startswith("# Suite one, by seqsweep dispatch from run")
     first, second = found["points"][0]["choices"]
@@ -119,7 +119,7 @@ def test_json_has_the_choices_and_the_text(dispatch):
     assert second["dead_zone"] == [4097, second["first"]]
 
 
-def test_another_baseline_is_kept_in_doubt_and_one_of_several_suites_has_to_be_named(dispatch):
+def test_another_baseline_is_the_default_and_one_suite_must_be_named(dispatch):
     assert "as fast as mask/flat at 1Ki" in dispatch("one", "--baseline", "flat", "--seq", "1Ki,64Ki")[1]
     code, _, err = dispatch()
     assert code == 2

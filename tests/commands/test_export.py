@@ -42,7 +42,7 @@ def test_parquet_reads_back_as_the_frame(export, results, tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(file).drop(columns=empty), frame.drop(columns=empty))
 
 
-def test_no_control_sequence_of_others_reaches_a_row(export, results):
+def test_foreign_control_sequences_do_not_reach_a_row(export, results):
     crashed = record_of("a", 1, status="crashed", reason=NASTY, options={"o": NASTY}, run=RUNS[0])
     timed = record_of("b", 1, timing=timing_of([1.0] * 6), correctness=PASSED, run=RUNS[0])
     store(results, "20261122T113000Z-ccccccc", [crashed, timed], "mask/b")

@@ -82,13 +82,13 @@ def test_what_a_mode_would_ignore_is_refused(capsys, command, exclusion, name):
     [(command, need) for command, needs in NEEDS.items() for need in needs],
     ids=lambda each: getattr(each, "flag", each),
 )
-def test_what_only_changes_something_with_another_flag_is_refused_alone(capsys, command, need):
+def test_a_flag_that_needs_another_is_refused_without_it(capsys, command, need):
     words = ["mask", "word"] if need.flag == "NAME" else typed(command, need.flag)
     assert call_app(app, [command, *required(command, need.flag), *words]) == 2
     assert f"{need.flag} needs {' or '.join(need.needed)}: {need.why}" in capsys.readouterr().err
 
 
-def test_the_table_names_what_exists():
+def test_the_table_names_existing_flags():
     for command, exclusions in EXCLUSIONS.items():
         known = {*names_of(command), *WORDS}
         for each in exclusions:

@@ -35,7 +35,7 @@ def helped(name):
 
 
 @pytest.mark.parametrize("words", [[], ["run"]], ids=" ".join)
-def test_h_is_help(words):
+def test_h_is_the_same_as_help(words):
     short, long = call(*words, "-h"), call(*words, "--help")
     assert (short.returncode, short.stdout, short.stderr) == (0, long.stdout, "")
     assert "-h, --help" in short.stdout
@@ -47,19 +47,19 @@ def test_version():
     assert (done.returncode, done.stdout, done.stderr) == (0, f"seqsweep {VERSION}\n", "")
 
 
-def test_the_list_of_commands_cuts_no_sentence():
+def test_the_list_of_commands_does_not_cut_sentences():
     page = GROUP.get_help(typer.Context(GROUP, info_name="seqsweep", terminal_width=80))
     assert "..." not in page.partition("Commands:")[2]
 
 
-def test_the_help_of_every_command_is_that_which_was_read():
+def test_the_help_of_every_command_equals_the_golden_file():
     """A section per group of options, each flag in its own, and the examples at the end."""
     assert EXAMPLES.keys() == GROUP.commands.keys()
     assert_golden("help.txt", scenes({name: helped(name) for name in sorted(GROUP.commands)}))
 
 
 @pytest.mark.parametrize("line", [line for lines in EXAMPLES.values() for line in lines])
-def test_an_example_is_understood(line):
+def test_an_example_parses(line):
     program, name, *words = shlex.split(line)
     assert program == "seqsweep"
     with GROUP.commands[name].make_context(name, words, parent=typer.Context(GROUP)) as context:

@@ -33,7 +33,7 @@ def test_times_by_another_clock_have_no_ratio(tmp_path):
     assert history.medians[1].ratio.reason == "timed by cuda_events, the previous run by wall"
 
 
-def test_what_cannot_be_read_is_told_and_left_out(results):
+def test_unreadable_runs_are_reported_and_left_out(results):
     records = results / "runs" / RUNS[3] / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-20])
     told = []

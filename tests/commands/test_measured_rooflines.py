@@ -8,7 +8,7 @@ from harness.core.errors import UsageError
 HERE = {"cpu": "x", "threads": 2}
 
 
-def test_each_machine_has_one_and_a_second_measurement_takes_its_place(tmp_path):
+def test_each_machine_has_one_roofline_and_a_second_measurement_replaces_it(tmp_path):
     assert known_rooflines(tmp_path) == {}
     for threads, load in ((2, 1.0), (2, 2.0), (1, 3.0)):
         store(tmp_path, {**HERE, "threads": threads}, {"load": load})
@@ -17,7 +17,7 @@ def test_each_machine_has_one_and_a_second_measurement_takes_its_place(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"sha256:1": {}}'])
-def test_a_damaged_file_says_how_to_make_another(tmp_path, text):
+def test_a_damaged_file_is_refused_with_a_remedy(tmp_path, text):
     (tmp_path / FILE).write_text(text)
     with pytest.raises(UsageError, match=r"delete it, and measure again with seqsweep doctor --roofline"):
         known_rooflines(tmp_path)

@@ -1,4 +1,4 @@
-"""`seqsweep new`: what it writes is right as it is, and nothing is ever overwritten."""
+"""`seqsweep new`: the templates pass their checks, and no file is overwritten."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def new(tmp_path, monkeypatch, capsys):
 
 
 def type_in(folder, command, code=0):
-    """The records of a command that `new` said to type next."""
+    """The records of a command that `new` printed as the next one."""
     program, *words = shlex.split(command)
     assert program == "seqsweep"
     ended, out, err = call_forked(folder, [*words, "--json"], {**os.environ, "TMPDIR": str(folder)})
@@ -41,7 +41,7 @@ def type_in(folder, command, code=0):
 @pytest.mark.parametrize(
     "family", [name if name == "offsets" else pytest.param(name, marks=pytest.mark.full) for name in FAMILIES]
 )
-def test_an_implementation_passes_as_it_is_written(new, tmp_path, family):
+def test_the_template_of_an_implementation_passes(new, tmp_path, family):
     code, out, _ = new(family, "my_own", "--json")
     assert code == 0
     check, _ = json.loads(out)["next"]
@@ -58,7 +58,7 @@ TRITON = pytest.mark.skipif(find_spec("triton") is None, reason="the extra trito
 @pytest.mark.long
 @pytest.mark.parametrize("framework", [pytest.param("triton", marks=TRITON), "pallas"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_kernel_passes_as_it_is_written(new, tmp_path, family, framework):
+def test_the_template_of_a_kernel_passes(new, tmp_path, family, framework):
     """In the interpreter, at a length that no block divides; Pallas is planned for TPUs where libtpu is."""
     code, out, _ = new(family, "my_own", "--framework", framework, "--json")
     assert code == 0
@@ -77,7 +77,7 @@ def test_a_kernel_passes_as_it_is_written(new, tmp_path, family, framework):
                 assert kernel["vmem_bytes"] < kernel["vmem_limit_bytes"], (record["case"], kernel)
 
 
-def test_a_framework_without_a_template_of_the_family_has_the_skeleton(new, tmp_path):
+def test_a_framework_without_a_template_gets_the_skeleton(new, tmp_path):
     code, _, said = new("offsets", "of_offsets", "--framework", "jax")
     assert (code, said) == (0, "offsets has no template in jax, so the file is only a skeleton\n")
     assert new("mask", "in_numpy", "--framework", "numpy")[0] == 0
@@ -86,8 +86,8 @@ def test_a_framework_without_a_template_of_the_family_has_the_skeleton(new, tmp_
     assert "jnp.full" in (tmp_path / "in_jax.py").read_text()
 
 
-def test_a_family_passes_as_it_is_written_and_has_a_skeleton_with_its_inputs(new, tmp_path):
-    """Checked in one command: that of the skeleton, of which the first is a part."""
+def test_the_template_of_a_family_passes_and_gets_a_skeleton_with_its_inputs(new, tmp_path):
+    """Checked with one command, that of the skeleton, which includes the family."""
     code, out, _ = new("--family", "sums", "--json")
     words = "--plugin sums.py --seq 1Ki,4Ki"
     assert (code, json.loads(out)["next"][0]) == (0, f"seqsweep check sums {words}")
@@ -108,7 +108,7 @@ def test_a_family_passes_as_it_is_written_and_has_a_skeleton_with_its_inputs(new
     assert "mine is not written yet; return the result here" in reason
 
 
-def test_the_pages_show_what_is_written(new, tmp_path):
+def test_the_docs_quote_the_templates(new, tmp_path):
     new("mask", "my_scatter")
     new("--family", "sums")
     assert (tmp_path / "my_scatter.py").read_text() in (ROOT / "README.md").read_text()

@@ -9,7 +9,7 @@ from harness.commands.options import combine, split_words
 from harness.core.errors import UsageError
 
 
-def test_words_come_with_commas_or_one_by_one():
+def test_values_are_split_at_commas_or_repeated():
     assert split_words(["a,b", "c[x=1,y=2]"]) == ("a", "b", "c[x=1,y=2]")
     assert split_words(None) == ()
     with pytest.raises(UsageError, match='"," has no word'):

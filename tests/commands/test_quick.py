@@ -1,4 +1,4 @@
-"""A run of `--quick` says so wherever its numbers are shown; other runs do not."""
+"""A run with `--quick` is marked wherever its numbers are shown."""
 
 import re
 
@@ -61,7 +61,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("made_by", ["run mask --quick", "run mask"])
 @pytest.mark.parametrize("words", SHOWN.values(), ids=SHOWN)
-def test_the_numbers_of_a_quick_run_and_no_others_are_shown_with_the_sentence(call, words, made_by):
+def test_only_quick_runs_are_shown_with_the_noise_note(call, words, made_by):
     code, text = call(made_by, words)
     assert (code, says_noisy(text)) == (0, "--quick" in made_by)
 
@@ -73,7 +73,7 @@ def test_a_history_marks_the_runs_that_are_noisy(call):
     assert f"2 runs, {RUNS[1]}: --quick is noisy" in text
 
 
-def test_it_gets_no_receipt(call):
+def test_a_quick_run_gets_no_receipt(call):
     code, text = call("run mask --quick", ["report", "--pr"])
     assert code == 2
     assert text.startswith(f"seqsweep: --pr: {RUNS[1]} was measured with --quick, which is too noisy")

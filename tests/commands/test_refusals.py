@@ -32,7 +32,7 @@ def app_that_raises(error):
         (OSError(errno.ENOENT, "No temporary directory"), "operating system reports: No temporary directory"),
     ],
 )
-def test_an_error_of_the_machine_is_a_sentence(capsys, error, says):
+def test_an_operating_system_error_is_one_sentence(capsys, error, says):
     assert call_app(app_that_raises(error), []) == 5
     assert says in capsys.readouterr().err
 
@@ -60,22 +60,22 @@ def test_a_name_that_is_too_long_is_a_sentence(capsys, words):
         ["report", "--html", ""], ["new", "topk", "mine", "--out", ""],
     ],
 )  # fmt: skip
-def test_an_empty_value_stands_for_no_folder_and_no_machine(capsys, words):
+def test_an_empty_value_of_an_option_is_refused(capsys, words):
     flag = next(word for word in words if word.startswith("--")).rstrip("=")
     assert call_app(app, words) == 2
     assert capsys.readouterr() == (
         "",
-        f"seqsweep: {flag}: has an empty value; write a value, or leave the option out\n",
+        f"seqsweep: {flag}: has an empty value; write a value, or leave it out\n",
     )
 
 
-def test_json_holds_a_name_that_is_no_utf_8(capsysbinary):
+def test_json_escapes_a_name_that_is_not_utf_8(capsysbinary):
     name = os.fsdecode(b"caf\xe9.svg")
     output.print_json({"charts": [name]})
     assert json.loads(capsysbinary.readouterr().out) == {"charts": [name]}
 
 
-def test_a_link_stays_and_leads_to_what_is_written(tmp_path):
+def test_a_link_still_points_to_the_written_file(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "page.csv").write_text("old")
     link = tmp_path / "page.csv"

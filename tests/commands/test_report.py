@@ -30,7 +30,7 @@ def call(tmp_path, capsysbinary, monkeypatch):
     return run
 
 
-def test_a_file_is_made_then_filled_then_stale(call, tmp_path):
+def test_a_file_is_created_then_updated_then_stale(call, tmp_path):
     page = tmp_path / "FINDINGS.md"
     code, out, _ = call("report", "--into", "FINDINGS.md")
     assert (code, out) == (0, "wrote FINDINGS.md\nwrote findings/mask-speedup.svg\n")
@@ -48,7 +48,7 @@ def test_a_file_is_made_then_filled_then_stale(call, tmp_path):
     )
 
 
-def test_prose_that_is_no_utf_8_is_refused_and_not_replaced(call, tmp_path):
+def test_text_that_is_not_utf_8_is_refused(call, tmp_path):
     call("report", "--into", "FINDINGS.md")
     page = tmp_path / "FINDINGS.md"
     page.write_bytes(page.read_bytes().replace(b"# Findings", "# Résultats".encode("latin-1")))
@@ -89,7 +89,7 @@ def test_a_record_is_printed_by_the_hash_in_a_row(call, tmp_path):
     assert RunFolder(run.parent.parent / "moved").record_of_hash(digest) is not None
 
 
-def test_a_receipt_of_cases_that_are_not_here_ends_with_3(call, tmp_path):
+def test_a_receipt_of_unknown_cases_exits_with_3(call, tmp_path):
     (tmp_path / "r.md").write_text(call("report", "--pr")[1])
     code, out, err = call("verify", "r.md")
     assert code == 3
@@ -98,8 +98,8 @@ def test_a_receipt_of_cases_that_are_not_here_ends_with_3(call, tmp_path):
     assert 'unknown implementation "mask/' in out or "is called" in out
 
 
-def test_the_findings_of_this_project_are_what_its_kept_runs_say(monkeypatch):
-    """As `make findings` writes them; their prose is held to nothing."""
+def test_the_findings_of_this_project_are_up_to_date(monkeypatch):
+    """As `make findings` writes them. Text outside the blocks is not checked."""
     monkeypatch.chdir(ROOT)
     runs = [word for run in sorted(Path("results/reference").iterdir()) for word in ("--run", str(run))]
     assert call_app(app, ["report", *runs, "--into", "docs/FINDINGS.md", "--check"]) == 0

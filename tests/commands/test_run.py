@@ -46,7 +46,7 @@ def done(*records, depth="run", interrupted=False):
         ([], 3, 3), ([WRONG], 4, 4), ([CRASHED, WRONG], 4, 4),
     ],
 )  # fmt: skip
-def test_a_run_that_measured_nothing_is_no_success(records, code, strict_code):
+def test_a_run_that_measured_nothing_fails(records, code, strict_code):
     assert end_run(done(*records), strict=False) == code
     assert end_run(done(*records), strict=True) == strict_code
 
@@ -60,25 +60,25 @@ def test_a_check_need_not_time():
     ("depth", "says"),
     [("run", "resume with: seqsweep run --resume"), ("check", "again with: seqsweep run\n")],
 )
-def test_only_what_can_be_resumed_is_said_to_be(depth, says, capsys, monkeypatch):
+def test_only_resumable_runs_say_how_to_resume(depth, says, capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["cli.py", "run"])
     assert end_run(done(TIMED, depth=depth, interrupted=True), strict=False) == 130
     assert says in capsys.readouterr().err
 
 
-def test_what_became_of_the_cases_is_said(capsys):
+def test_failed_cases_are_counted_by_status(capsys):
     end_run(done(CRASHED, UNSUPPORTED, UNSUPPORTED), strict=False)
     says = "nothing was measured: 1 crashed, 2 unsupported; see the reasons above\n"
     assert capsys.readouterr().err == says
 
 
-def test_a_compilation_without_any_figure_is_no_success():
+def test_a_compilation_without_figures_fails():
     assert end_run(done(UNSUPPORTED, depth="static"), strict=False) == 3
     assert end_run(done(JUDGED, UNSUPPORTED, depth="static"), strict=False) == 0
     assert end_run(done(JUDGED, UNSUPPORTED, depth="static"), strict=True) == 3
 
 
-def test_what_does_not_fit_is_a_figure():
+def test_a_program_that_does_not_fit_has_figures():
     refused = {"tpu:v5p": replace(Static.none("out of memory"), fits=False)}
     oom = record_of("a", 1024, "oom", static=refused)
     assert end_run(done(oom, depth="static"), strict=False) == 0

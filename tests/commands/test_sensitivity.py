@@ -1,4 +1,4 @@
-"""`sensitivity`: which cases it plans, and what it says of a stored run."""
+"""`sensitivity`: the cases that it plans, and its output for a stored run."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_one_distribution_is_refused_before_anything_is_measured(project):
         plan_distributions(project, ["some", "scores"], overrides)
 
 
-def test_sampling_looks_at_the_level_of_what_is_told(project):
+def test_sampling_uses_the_joint_confidence_level_of_the_reported_ratios(project):
     schedule = plan_distributions(project, ["some"], Overrides())
     # Two implementations at one length, a ratio each: two intervals share 5 %.
     assert all(group.confidence == pytest.approx(1 - 0.05 / 2) for group in schedule.groups)
@@ -64,7 +64,7 @@ def test_all_distributions_of_a_length_are_one_group_and_each_keeps_its_own_base
     assert suite_info(schedule)["scores"]["interleaved"] == "distribution"
 
 
-def test_a_sweep_that_is_stopped_before_it_has_a_pair_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+def test_a_sweep_stopped_before_its_first_pair_says_how_to_resume(tmp_path, monkeypatch, capsys):
     folder = RunFolder.create(tmp_path / "results", RUNS[0], {"suites": {}, "depth": "run"})
     done = Done(folder, RunOutcome((), interrupted=True, overhead={}))
     monkeypatch.setattr("harness.commands.run.run_schedule", lambda *_, **__: done)

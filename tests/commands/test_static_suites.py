@@ -30,7 +30,7 @@ def case(name, seq, found, **unavailable):
     )
 
 
-def test_pages_of_owners_are_those_that_were_read(capsys, monkeypatch):
+def test_buffer_breakdowns_equal_the_golden_file(capsys, monkeypatch):
     """The answer, what differs, a table of the longest; what grew since a base; an unknown peak; warnings."""
     monkeypatch.setenv("COLUMNS", "120")
     both = (("broadcast", PEAK), ("scatter", SMALL))

@@ -96,7 +96,7 @@ def test_charts_parse():
         assert "::error::x" in texts
 
 
-def test_a_chart_is_a_file_in_its_folder_whatever_the_suite_is_called():
+def test_a_chart_stays_in_its_folder_for_any_suite_name():
     info, records = nasty_run(NASTY)
     info["suites"] = {f"../\0{NASTY}/a": info["suites"]["mask"]}
     for name in draw_run(info, results_of(info, records)):

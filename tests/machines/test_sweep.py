@@ -212,7 +212,7 @@ def test_a_lost_node_s_shard_is_missing_and_measured_by_the_command_that_is_name
     assert call("run", "topk", "--on", "pool") == 3
     said = capsys.readouterr().err
     assert "shard 2/3 is missing: b: it is gone" in said
-    assert "with: seqsweep run topk --shard 2/3; then collect its results" in said
+    assert "run seqsweep run topk --shard 2/3, and then seqsweep collect here" in said
     (folder,) = all_runs(bench.results)
     assert sorted(piece["shard"]["index"] for piece in folder.info["shards"].values()) == [1, 3]
     assert folder.info["finished"] is None

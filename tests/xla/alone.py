@@ -1,4 +1,4 @@
-"""Programs compiled for this host, or for a TPU which is not there, in a child of its own environment."""
+"""Programs compiled for this host, or for an absent TPU, in a child process with its own environment."""
 
 import dataclasses
 import json
@@ -31,7 +31,7 @@ def answer_of(root, *words, seed="0"):
 
 
 def figures_here(function, *shapes, **more):
-    """What XLA says of a function of f32 arrays on this host."""
+    """XLA's figures for a function of f32 arrays on this host."""
     import jax
 
     from harness.xla import figures

@@ -1,4 +1,4 @@
-"""Figures for hardware that is not here, against those of an independent script that jax alone ran.
+"""Figures for absent hardware, compared with those of an independent script that uses only jax.
 
 Exact for jaxlib 0.10.2; other versions plan otherwise.
 """
@@ -28,7 +28,7 @@ def asks(*wanted):
 def compile_both(wanted, results=ROOT / "results"):
     """{(implementation, target): figures}; every process has a limit of 4 GiB.
 
-    What the claims ask for, too, is compiled once for both: an answer's key holds all that it depends on.
+    Programs that the claims also need are compiled once: an answer's key contains all that it depends on.
     """
     if version("jaxlib") != "0.10.2":
         pytest.skip("these figures are jaxlib 0.10.2's")
@@ -62,8 +62,8 @@ def test_a_tpu_v5p():
     assert all(one.fits for one in figures.values())
 
 
-def test_what_is_many_times_the_machine_is_planned_within_four_gibibytes(tmp_path):
-    """Inputs and outputs of a terabyte and more: whoever allocated any of it would die."""
+def test_programs_larger_than_the_machine_are_planned_within_4_gib(tmp_path):
+    """Inputs and outputs of a terabyte and more, which cannot be allocated."""
     huge = {**MASK, "rows": 1 << 18, "seq": 1 << 20}
     figures = compile_both(
         asks(
@@ -79,7 +79,7 @@ def test_what_is_many_times_the_machine_is_planned_within_four_gibibytes(tmp_pat
     assert tpu.fits is True
 
 
-def test_a_compile_time_out_of_memory_is_a_result_in_the_compilers_words(tmp_path):
+def test_out_of_memory_at_compile_time_is_a_result_with_the_compilers_message(tmp_path):
     huge = {**MASK, "rows": 1 << 18, "seq": 1 << 20}
     (figures,) = compile_both(asks(("mask/threshold_raw", huge, "tpu:v5e")), tmp_path).values()
     assert figures.fits is False

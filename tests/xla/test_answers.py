@@ -8,7 +8,7 @@ from tests.goldens import assert_answers
 
 
 @pytest.mark.jax
-def test_answers_are_those_that_were_read():
+def test_answers_equal_the_golden_file():
     from harness.xla import pallas_kernels
 
     modules = (collectives, machine_code, owners, pallas_kernels, protobuf)

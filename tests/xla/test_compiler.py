@@ -15,13 +15,13 @@ REST = (
 )
 
 
-def test_a_sentence_that_another_program_was_taken_is_a_warning_and_the_rest_is_dropped():
+def test_a_fallback_message_is_a_warning_and_the_rest_is_dropped():
     (warning,) = fallback_warnings(REST + CUB + CUB)
-    assert warning.startswith("the compiler says: Missing deviceless CUB")
+    assert warning.startswith("the compiler reports: Missing deviceless CUB")
     assert fallback_warnings(REST) == ()
 
 
-def test_what_any_code_writes_to_standard_error_is_captured(capfd):
+def test_standard_error_of_native_code_is_captured(capfd):
     with capture_stderr() as read_log:
         os.write(2, b"from C\n")
         print("from Python", file=sys.stderr, flush=True)

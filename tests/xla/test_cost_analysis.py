@@ -23,13 +23,13 @@ def figures(function):
         (by_threes, 33 * (PRODUCT + COUNTER)),
     ],
 )
-def test_a_body_counts_as_often_as_it_turns(function, expected):
+def test_a_loop_body_counts_once_per_iteration(function, expected):
     static = figures(function)
     assert static.flops == expected
     assert (static.flops_source, static.body_only, static.warnings) == ("optimised_module", False, ())
 
 
-def test_the_bytes_of_a_loop_are_a_body_s_times_its_turns():
+def test_the_bytes_of_a_loop_are_those_of_a_body_times_iterations():
     by_length = {length: figures(lambda x, w, n=length: scanned(x, w, n)) for length in (10, 30, 50)}
     per_turn = (by_length[30].bytes_accessed - by_length[10].bytes_accessed) / 20
     assert by_length[50].bytes_accessed - by_length[30].bytes_accessed == 20 * per_turn
@@ -38,7 +38,7 @@ def test_the_bytes_of_a_loop_are_a_body_s_times_its_turns():
     assert by_length[10].temp_bytes == by_length[50].temp_bytes
 
 
-def test_a_loop_in_a_branch_is_its_body_alone():
+def test_a_loop_in_a_branch_counts_its_body_once():
     def either(x, w):
         return jax.lax.cond(x[0, 0] > 0, lambda x: -x, lambda x: scanned(x, w, 9), x)
 
@@ -48,7 +48,7 @@ def test_a_loop_in_a_branch_is_its_body_alone():
     assert static.warnings == (f"FLOPs and bytes count {loop} once (body only)",)
 
 
-def test_a_loop_of_unknown_length_is_its_body_alone():
+def test_a_loop_of_unknown_length_counts_its_body_once():
     static = figures(unknown)
     assert static.flops == PRODUCT + 1
     assert (static.flops_source, static.body_only) == ("compiled", True)
@@ -106,7 +106,7 @@ ENTRY %main (p: f32[8]) -> f32[8] {
         ("%n = f32[8]{0} newfangled(%b)", {"the body of a loop (its analysis failed"}, 0, 0),
     ],
 )
-def test_what_the_turns_after_the_first_add(inside, reasons, flops, size):
+def test_the_cost_of_further_iterations(inside, reasons, flops, size):
     from harness.xla.cost_analysis import added_cost
     from harness.xla.hlo import Graph
 

@@ -19,12 +19,12 @@ def test_a_matrix_product_is_counted_exactly():
     assert static.bytes_accessed == static.argument_bytes + static.output_bytes
     assert static.planned_bytes == static.argument_bytes + static.output_bytes
     assert static.generated_code_bytes == 0  # what XLA gives for every program on the cpu
-    left_out = "XLA's figure for this backend leaves temporaries out"
+    left_out = "XLA's figure for this backend does not include temporaries"
     assert static.unavailable == {"peak_bytes": left_out, "optimal_s": "not given"}
     assert (static.collectives, static.body_only) == ((), False)
 
 
-def test_an_opaque_call_spoils_no_sum():
+def test_an_opaque_call_does_not_affect_sums():
     import jax
 
     static = figures_here(lambda x, w: jax.lax.top_k(x, 4)[0] @ w, (8, 64), (4, 16))
@@ -34,7 +34,7 @@ def test_an_opaque_call_spoils_no_sum():
     assert static.temp_bytes > 0
 
 
-def test_what_is_negative_or_missing_is_unavailable():
+def test_negative_or_missing_figures_are_unavailable():
     memory = SimpleNamespace(
         argument_size_in_bytes=8,
         output_size_in_bytes=-1,
@@ -67,11 +67,11 @@ def of_a_tpu(call, **cost):
     return device_cost(SimpleNamespace(cost_analysis=lambda: cost), "tpu", OptimisedProgram(None, graph, {}))
 
 
-def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
+def test_a_call_unknown_to_libtpu_does_not_count_minus_one():
     """It counts −1 in each sum; the seconds say how many there are."""
     done = of_a_tpu("Cholesky", flops=98.0, optimal_seconds=-1.9999, **{"bytes accessed": 998.0})
     assert (done.flops, done.bytes_accessed) == (100, 1000)
-    assert done.warnings == ["FLOPs and bytes may leave out the custom calls Cholesky"]
+    assert done.warnings == ["FLOPs and bytes may not include the custom calls Cholesky"]
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
         (192_937_984, 192_937_984),  # topk/exact on tpu:v6e, 1024 rows of 8192, k 512
     ],
 )
-def test_a_minus_one_that_a_large_sum_never_held_is_not_added(flops, without):
-    """Sums are float32: from 2²⁴ on a −1 is lost in rounding, and 192937985 is no sum of XLA's."""
+def test_a_minus_one_lost_in_rounding_is_not_added(flops, without):
+    """Sums are float32: from 2²⁴ on a −1 is lost in rounding, and XLA's sum cannot be 192937985."""
     cost = {"flops": float(flops), "bytes accessed": float(flops), "optimal_seconds": -0.9997}
     done = of_a_tpu("ConcatBitcast", **cost)
     assert (done.flops, done.bytes_accessed) == (without, without)
 
 
-def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():
+def test_an_unreadable_module_loses_only_figures_of_its_text():
     def hlo_modules():
         raise RuntimeError("RET_CHECK failure: async-update\n*** Begin stack trace ***")
 
@@ -105,8 +105,8 @@ def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():
     reason = "jaxlib cannot read the optimised module (RET_CHECK failure: async-update)"
     assert (static.unavailable["program"], static.opcodes) == (reason, {})
     assert static.warnings == (
-        "custom calls, collectives and loops are not known: the module cannot be read",
-        "FLOPs and bytes count the body of a loop, for the module's text could not be read, once (body only)",
+        "custom calls, collectives and loops are not known, because the module cannot be read",
+        "FLOPs and bytes count the body of a loop (the module's text cannot be read) once (body only)",
     )
 
 
@@ -136,7 +136,7 @@ def test_constants_are_part_of_a_program():
     assert not any(static.warnings for static in programs)
 
 
-def test_constants_too_large_to_hash_are_said_to_be_left_out():
+def test_constants_too_large_to_hash_give_a_warning():
     table = np.random.default_rng(0).standard_normal(1 << 21).astype(np.float32)
     (warning,) = figures_here(lambda x: x * table, (1 << 21,)).warnings
-    assert warning == "the program's hash leaves out the values of its large constants"
+    assert warning == "the program's hash does not include the values of its large constants"

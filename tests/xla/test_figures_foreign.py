@@ -1,4 +1,4 @@
-"""Known answers on targets that are not at hand. This file is also the script that compiles for them."""
+"""Known figures on absent targets. This file is also the script that compiles for them."""
 
 import json
 import sys
@@ -57,7 +57,7 @@ def test_a_product_s_flops_are_counted(figures):
 
 
 @pytest.mark.parametrize(("name", "turns"), [("scanned", 50), ("nested", 35), ("by_threes", 33)])
-def test_a_body_counts_as_often_as_it_turns(figures, name, turns):
+def test_a_loop_body_counts_once_per_iteration(figures, name, turns):
     once = figures["product"].flops
     assert figures[name].flops == pytest.approx(turns * once, rel=2e-3)
     assert figures[name].bytes_accessed > turns * 3 * 2 * N * N  # libtpu keeps one factor in bf16
@@ -65,7 +65,7 @@ def test_a_body_counts_as_often_as_it_turns(figures, name, turns):
     assert figures[name].warnings == ()
 
 
-def test_a_loop_of_unknown_length_is_its_body_alone(figures):
+def test_a_loop_of_unknown_length_counts_its_body_once(figures):
     assert figures["unknown"].flops == pytest.approx(figures["product"].flops, rel=1e-2)
     assert (figures["unknown"].body_only, figures["unknown"].warnings) == (True, (ONCE,))
 
@@ -86,7 +86,7 @@ def test_custom_calls_that_libtpu_does_not_know_are_named(tpu):
     assert "FLOPs and bytes may leave out" in tpu["cholesky"].warnings[0]
 
 
-def test_what_devices_send_one_another(tpu):
+def test_collectives_between_devices(tpu):
     block = 4 * 1024 * 256 // 4
     assert tpu["gathered"].collectives == (Collective("all-gather", 1, 4 * block),)
     assert tpu["summed"].collectives == (Collective("all-reduce", 1, block),)

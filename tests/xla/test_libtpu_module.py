@@ -1,4 +1,4 @@
-"""Programs for a TPU whose modules jaxlib refuses as they are.
+"""TPU programs with modules that jaxlib rejects unless they are rewritten.
 
 This file is also the script that compiles those.
 """

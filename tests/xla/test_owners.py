@@ -64,12 +64,12 @@ def test_a_tpu_s_report_of_hbm():
     )
     none = encode([part(1, part(2, part(12, part(1, count(1, 0)))))])
     assert tpu_temporaries(executable(none)) == TemporariesReport(0, ())
-    with pytest.raises(ValueError, match="no report of its memory"):
+    with pytest.raises(ValueError, match="the executable has no memory report"):
         tpu_temporaries(executable(encode([part(1, part(2, part(11, vmem)))])))
 
 
 def assignment():
-    """An argument, and two values at one place of a temporary allocation, of which the second is its peak."""
+    """An argument, and two values at one place of a temporary allocation; the second is its peak."""
     values = [part(1, count(1, n), count(2, 64), part(3, count(4, 1 << 32 | n))) for n in (5, 6)]
     inside = [part(9, count(1, n), count(2, 0), count(3, size)) for n, size in ((5, 32), (6, 64))]
     argument = part(3, count(1, 0), count(2, 128), count(5, 1))
@@ -93,7 +93,7 @@ def test_a_gpu_s_buffer_assignment_is_found_among_its_records():
 
 @pytest.mark.full
 @pytest.mark.parametrize("target", TARGETS)
-def test_owners_are_the_plan_on_targets_that_are_not_at_hand(pytestconfig, target):
+def test_owners_add_up_to_the_plan_on_absent_targets(pytestconfig, target):
     if reason := missing_compiler(target.partition(":")[0]):
         pytest.skip(reason)
     for name, data in answer_of(pytestconfig.rootpath, __file__, target).items():
@@ -130,7 +130,7 @@ def test_the_buffers_of_a_peak_add_up_to_the_plan_and_have_their_lines():
     assert [(o.name, o.bytes) for o in owners.owners if o.kind == "argument"] == [("x", 4 * 4 * 1024)]
 
 
-def test_a_loops_carry_is_one_buffer_and_what_a_turn_makes_is_named():
+def test_a_loops_carry_is_one_buffer_and_buffers_of_an_iteration_are_named():
     import jax
 
     def turns(x):
@@ -145,7 +145,7 @@ def test_a_loops_carry_is_one_buffer_and_what_a_turn_makes_is_named():
     assert {owner.operator for owner in big if owner.kind == "temp"} == {"dot_general"}
 
 
-def test_a_plan_without_an_assignment_has_no_owners_and_says_why():
+def test_a_plan_without_an_assignment_has_no_breakdown_but_a_reason():
     import jax
     import jax.numpy as jnp
 
@@ -159,7 +159,7 @@ def test_a_plan_without_an_assignment_has_no_owners_and_says_why():
     )
     static = xla_figures.figures(silent, "cpu", lower_s=0, compile_s=0, owners=True)
     assert static.owners is None
-    assert static.unavailable["owners"].startswith("the plan's peak has no owners: ")
+    assert static.unavailable["owners"].startswith("no buffer breakdown of the planned peak: ")
     assert static.planned_bytes == 64
 
 

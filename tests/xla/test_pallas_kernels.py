@@ -15,7 +15,7 @@ FLOAT = 4
 
 
 def call(x, more=0, **options):
-    """Doubles in one kernel; `more` changes its body alone."""
+    """Doubles in one kernel; `more` changes only its body."""
     import jax
     import jax.numpy as jnp
     from jax.experimental import pallas as pl
@@ -65,7 +65,7 @@ def test_kernels_for_another_kind_of_target_are_refused_in_one_sentence():
     from harness.xla.gpu_kernels import refuse_unlowered
 
     x, error = jax.ShapeDtypeStruct((ROWS, COLUMNS), "float32"), ValueError("no such memory\nand more")
-    with pytest.raises(Unsupported, match=r"are not for cuda:h100: .* jax says: no such memory$"):
+    with pytest.raises(Unsupported, match=r"are not for cuda:h100: .* jax reports: no such memory$"):
         refuse_unlowered(error, jax.make_jaxpr(looped)(x), target("cuda:h100"))
     refuse_unlowered(error, jax.make_jaxpr(lambda x: x + 1)(x), target("cuda:h100"))
     refuse_unlowered(error, jax.make_jaxpr(looped)(x), target("tpu:v5p"))
@@ -77,7 +77,7 @@ def test_kernels_for_another_kind_of_target_are_refused_in_one_sentence():
 
 @pytest.mark.full
 @pytest.mark.skipif(missing_compiler("tpu") is not None, reason=str(missing_compiler("tpu")))
-def test_kernels_are_found_and_told_apart(pytestconfig):
+def test_kernels_are_found_and_distinguished(pytestconfig):
     told = answer_of(pytestconfig.rootpath, __file__, *PROGRAMS)
     (kernel,) = told["twice"]["tpu_kernels"]
     assert (kernel["kernel"], kernel["calls"], kernel["grid"]) == ("double", 2, [ROWS // BLOCK])

@@ -20,7 +20,7 @@ def simple(*records, compression=b"\0"):
 
 
 def in_blocks(*chunks):
-    """A file of these chunks: every 64 KiB begin with 24 bytes that are none of theirs."""
+    """A file of these chunks. Every 64 KiB begin with a 24-byte block header."""
     stream = chunk("s", b"") + b"".join(chunks)
     size = protobuf.BLOCK - protobuf.BLOCK_HEADER
     parts = [stream[at : at + size] for at in range(0, len(stream), size)]
@@ -29,14 +29,14 @@ def in_blocks(*chunks):
     )
 
 
-def test_records_go_on_behind_the_headers_of_blocks():
+def test_records_continue_after_block_headers():
     records = [b"first", bytes(range(256)) * 1000, b"", b"last"]
     file = in_blocks(simple(*records[:2]), chunk("p", b"padding"), simple(*records[2:]))
     assert list(protobuf.records(b"a header" + file)) == records
 
 
 def literal(data):
-    """Snappy's form of bytes of which none repeat, behind the size that Riegeli gives."""
+    """Snappy's encoding of bytes without repetitions, after Riegeli's size."""
     return varint(len(data)) + varint(len(data)) + bytes([len(data) - 1 << 2]) + data
 
 
@@ -48,6 +48,6 @@ def test_records_compressed_by_snappy_are_read_and_others_left_out():
 
 
 @pytest.mark.parametrize("data", [b"", b"nothing", in_blocks(simple(b"x"))[:-1], in_blocks() + b"more"])
-def test_what_is_no_file_of_records_is_refused(data):
-    with pytest.raises(ValueError, match=r"no file|announced"):
+def test_data_that_is_not_a_file_of_records_is_refused(data):
+    with pytest.raises(ValueError, match=r"not a file|announced"):
         list(protobuf.records(data))

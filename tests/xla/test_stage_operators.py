@@ -1,4 +1,4 @@
-"""Stages in compiled programs, whose operators are few enough to be counted by hand."""
+"""Stages in compiled programs with few enough operators to count by hand."""
 
 import re
 from contextlib import nullcontext
@@ -53,14 +53,14 @@ def test_marks_change_neither_the_program_nor_its_hash(framework):
     )
 
 
-def test_a_product_whose_name_xla_drops_counts_for_its_stage_in_every_turn(framework):
+def test_a_product_without_a_name_counts_for_its_stage_in_every_iteration(framework):
     counts = prepared(framework, stage).program.staged.counts()
     flops = {name: count[1] for name, count in counts.items() if count[1]}
     assert flops == {"selected": TURNS * 2 * 2 * ROWS * SUM * WIDE}
     assert "select" in counts
 
 
-def test_a_backward_is_told_from_its_forward(framework):
+def test_backward_and_forward_are_separate(framework):
     stages = set(prepared(framework, stage, "fwd_bwd").program.staged.counts())
     assert {"selected", "backward/selected"} <= {part for name in stages for part in name.split(" + ")}
 

@@ -7,7 +7,7 @@ from harness.xla.trip_counts import count_trips, trip_count
 @pytest.mark.parametrize(("first", "added"), [(0, 1), (1, 3), (50, -2), (7, 0), (-4, 5)])
 @pytest.mark.parametrize("bound", [-9, 0, 5, 8, 50])
 @pytest.mark.parametrize(("direction", "holds"), [("LT", int.__lt__), ("LE", int.__le__)])
-def test_the_length_of_a_counted_loop_is_what_counting_gives(first, added, direction, holds, bound):
+def test_trip_counts_equal_counting(first, added, direction, holds, bound):
     counted = next((turn for turn in range(1000) if not holds(first + added * turn, bound)), None)
     assert trip_count(first, added, direction, bound) == counted
 
@@ -61,13 +61,13 @@ ENTRY %main (p: f32[8], d: s32[]) -> f32[8] {{
         ({"carried": "%next"}, None),  # the bound moves
     ],
 )
-def test_a_length_is_what_the_compiler_says_or_the_constants(changes, length):
+def test_a_trip_count_is_from_the_compiler_or_from_constants(changes, length):
     text = LOOP.format(**{"config": "", "bound": "%copy-done", "carried": "%last", **changes})
     assert count_trips(Graph(text)) == {"w": length}
 
 
 def test_a_text_that_cannot_be_read_is_refused():
-    with pytest.raises(ValueError, match="no computation to begin with"):
+    with pytest.raises(ValueError, match="the module has no entry computation"):
         Graph("HloModule nothing")
-    with pytest.raises(ValueError, match="no instruction:   garbled"):
+    with pytest.raises(ValueError, match="not an instruction:   garbled"):
         Graph("ENTRY %main () -> s32[] {\n  garbled\n}\n")

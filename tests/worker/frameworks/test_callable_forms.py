@@ -130,21 +130,21 @@ def executable():
 
 
 REFUSED = {
-    "variadic": (lambda: lambda *args: args[0], 'the callable takes "*args" and so names no input'),
-    "by any name": (lambda: lambda **them: them, 'the callable takes "**them" and so names no input'),
-    "nothing": (lambda: lambda: 1, "the callable takes nothing and so names no input"),
-    "constants": (lambda: lambda gain=1: gain, 'the callable takes "gain=1" and so names no input'),
-    "another name": (lambda: lambda other: other, 'the callable asks for "other"'),
-    "by place": (lambda: lambda x, /: x, 'the callable takes "x" by its place alone'),
+    "variadic": (lambda: lambda *args: args[0], 'the callable takes "*args", but no input by name'),
+    "by any name": (lambda: lambda **them: them, 'the callable takes "**them", but no input by name'),
+    "nothing": (lambda: lambda: 1, "the callable takes nothing, but no input by name"),
+    "constants": (lambda: lambda gain=1: gain, 'the callable takes "gain=1", but no input by name'),
+    "another name": (lambda: lambda other: other, 'the callable has an unknown parameter "other"'),
+    "by place": (lambda: lambda x, /: x, 'the parameter "x" of the callable is positional-only'),
     "in C": (lambda: max, "the parameters of the callable cannot be read"),
     "no callable": (lambda: None, "the builder returned NoneType; return the callable that is timed"),
 }
 REFUSED_BY = {
     "torch": {
-        "sequential": (sequential, 'the callable asks for "input"'),
-        "variadic module": (variadic_module, 'the callable takes "*args" and so names no input'),
+        "sequential": (sequential, 'the callable has an unknown parameter "input"'),
+        "variadic module": (variadic_module, 'the callable takes "*args", but no input by name'),
     },
-    "jax": {"executable": (executable, "and so names no input")},
+    "jax": {"executable": (executable, "but no input by name")},
 }
 FORMS_OF = {"numpy": dict, "torch": torch_forms, "jax": jax_forms}
 
@@ -201,6 +201,6 @@ def test_a_callable_without_named_inputs_is_unsupported(framework):
             build()
         assert str(refusal.value).startswith(f"{place}: "), form
         assert why in str(refusal.value), form
-        assert form == "no callable" or "return a function that names its inputs, of bias, x" in str(
+        assert form == "no callable" or "return a function with inputs by name (of bias, x)" in str(
             refusal.value
         ), form
