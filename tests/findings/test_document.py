@@ -58,7 +58,7 @@ def test_documents_are_those_that_were_read(kept):
     assert_golden("findings.md", scenes(pages))
     assert list(compose(kept["times of two clocks"]).pictures) == ["mask-latency.svg"]
     owned = kept["owners of peaks"]
-    said = "dense at 8Ki on host: peak 10 KiB: 8 KiB is eq at impls/mask/dense.py:22"
+    said = "dense at 8Ki on host: peak 10 KiB: 8 KiB from eq at impls/mask/dense.py:22"
     assert said in to_html(compose(owned, charts=False), owned, "Findings", None)
 
 

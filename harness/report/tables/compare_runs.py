@@ -91,8 +91,8 @@ def sentence(one: MachineSpeedups) -> str:
     """`sparse compared with dense at 8Ki: faster on 3 of 4 machines, undecided on 1; 1.00× to 2.60×`."""
     compared = one.compared
     sides = f"{short_label(compared.implementation)} compared with {short_label(compared.baseline or '')}"
-    aside = " (not mathematically equivalent)" if compared.other_semantics else ""
-    return f"{sides}{aside} at {format_count(compared.seq)}: {describe_verdicts(one)}"
+    suffix = " (not mathematically equivalent)" if compared.other_semantics else ""
+    return f"{sides}{suffix} at {format_count(compared.seq)}: {describe_verdicts(one)}"
 
 
 def describe_verdicts(one: MachineSpeedups) -> str:

@@ -101,7 +101,7 @@ def kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
         *answer_lines(target, kernels),
         *warning_lines(panel, *targets),
         *_tpu_answer_lines(target, tpu_kernels),
-        *(f"{target}: {said}" for record, static in cases for said in _far_estimates(record, static)),
+        *(f"{target}: {text}" for record, static in cases for text in _far_estimates(record, static)),
     ]
 
 

@@ -17,7 +17,7 @@ from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.suite import NAMES, STATUS, breaks, exponent_cell, heading
 from harness.report.tables.table_data import Column, TableData, Write
 
-_FITS = "fits: arguments + outputs + temporaries − shared memory fit in the device's memory."
+_FITS = "fits: arguments + outputs + temporaries − aliased bytes fit in the device's memory."
 
 Limits = Mapping[str, int | None]
 
