@@ -37,11 +37,7 @@ COLUMNS = (
     Column("tensor", rank=8),
     Column("blocks/SM", caption="blocks/SM: resident blocks per multiprocessor; limit: what prevents more."),
     Column("limit", right=False),
-    Column(
-        "waves",
-        rank=4,
-        caption="waves: how often the grid fills the GPU; idle: idle share of the last wave.",
-    ),
+    Column("waves", rank=4, caption="waves: times the grid fills the GPU; idle: idle share of the last one."),
     Column("idle", rank=7),
     Column(
         "matrix",
