@@ -35,8 +35,8 @@ class Selection:
 
         `records` are read one by one, and only those that match stay in memory.
         """
-        kept = [record for _, record in self.across([(info, records)])]
-        return self.narrow(info, kept), kept
+        selected = [record for _, record in self.across([(info, records)])]
+        return self.narrow(info, selected), selected
 
     def across(
         self, runs: Iterable[tuple[Mapping[str, Any], Iterable[Record]]]
@@ -69,9 +69,9 @@ class Selection:
                 if word not in known[flag]:
                     raise UsageError(f'{flag}: the run has no "{word}"{nearest(word, known[flag])}')
 
-    def narrow(self, info: Mapping[str, Any], kept: Iterable[Record]) -> dict[str, Any]:
+    def narrow(self, info: Mapping[str, Any], selected: Iterable[Record]) -> dict[str, Any]:
         """Run.json with only the suites and cases of the selected records."""
-        left = {record.case for record in kept}
+        left = {record.case for record in selected}
         suites = {
             name: {**suite, "cases": [case for case in suite["cases"] if case in left]}
             for name, suite in (info.get("suites") or {}).items()
@@ -86,7 +86,7 @@ class Selection:
         except ValueError as error:
             raise UsageError(f"--seq: {error}") from None
         words = (self.families, self.impls, lengths, self.modes, self.devices)
-        return {flag: given for flag, given in zip(NAMES, words, strict=True) if given}
+        return {flag: own for flag, own in zip(NAMES, words, strict=True) if own}
 
 
 def rebase(info: Mapping[str, Any], name: str) -> dict[str, Any]:

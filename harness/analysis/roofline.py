@@ -28,7 +28,7 @@ COMPUTE = "compute"
 MEASURE = "seqsweep doctor --roofline"
 UNMEASURED = f"no ceilings measured for this machine, versions and threads; run {MEASURE}"
 REFUSAL = (
-    "refused: faster than matrix products of {} on this machine, so the time, the work or the ceiling is "
+    "refused: faster than matrix products of {} on this machine. The time, the work or the ceiling is "
     f"wrong; measure the ceiling again with {MEASURE}"
 )
 REMARK = "above the bandwidth of {}: its bytes are in a cache or are counted more often than moved"

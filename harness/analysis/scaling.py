@@ -14,7 +14,7 @@ from harness.core.record import Record
 from harness.core.units import format_count
 
 FIGURES = ("temp_bytes", "flops", "bytes_accessed")
-BEND = 0.5  # local exponents this far apart are no single power of the length
+BEND = 0.5  # local exponents that differ by more do not fit one power of the length
 
 BENDS = "bends"
 

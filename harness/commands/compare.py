@@ -3,12 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from harness.analysis.compare_runs import (
-    SideBySide,
-    describe_differences,
-    match_implementations,
-    match_runs,
-)
+from harness.analysis.compare_runs import SideBySide, describe_differences, match_implementations, match_runs
 from harness.analysis.machine_speedups import MachineSpeedups, machine_speedups
 from harness.analysis.suite_results import SuiteResults
 from harness.core.errors import UsageError, nearest

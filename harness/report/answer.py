@@ -37,7 +37,7 @@ OTHER_CAPTION = (
 )
 MOST_LENGTHS = 6
 _ORDER = (FASTER, SAME, UNDECIDED, DOUBTFUL, SLOWER)
-_LEVEL = (SAME, UNDECIDED, DOUBTFUL)
+_TIES = (SAME, UNDECIDED, DOUBTFUL)
 
 
 def answer(panel: SuiteResults) -> list[str]:
@@ -65,12 +65,12 @@ def winner_line(panel: SuiteResults) -> str:
 def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
     place = {label: number for number, label in enumerate(panel.implementations)}
     own = [row for row in rows if _is_equivalent(panel, row)]
-    same, unsure, word = _winners(rows)
-    same, unsure = (sorted(group, key=lambda row: place[row.label]) for group in (same, unsure))
-    groups = sorted([same, *([row] for row in unsure)], key=lambda group: place[group[0].label])
+    same, undecided, word = _winners(rows)
+    same, undecided = (sorted(group, key=lambda row: place[row.label]) for group in (same, undecided))
+    groups = sorted([same, *([row] for row in undecided)], key=lambda group: place[group[0].label])
     names = (" ≈ ".join(short_label(row.label) + OTHER * (row not in own) for row in g) for g in groups)
-    aside = f" ({short_label(own[0].label)})" if own and not any(r in own for g in groups for r in g) else ""
-    return f"{f'{word}: ' if unsure else ''}{' or '.join(names)}{aside}"
+    suffix = f" ({short_label(own[0].label)})" if own and not any(r in own for g in groups for r in g) else ""
+    return f"{f'{word}: ' if undecided else ''}{' or '.join(names)}{suffix}"
 
 
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
@@ -89,7 +89,7 @@ def _clock(panel: SuiteResults) -> str:
 
 
 def other_clocks(panel: SuiteResults) -> str:
-    """`Not ranked: exact, timed by the host's clock (the others: device).`; empty with one clock."""
+    """`Not ranked: exact, timed by the host clock (the others: device clock).`, or empty with one clock."""
     clock, timed = _clock(panel), ((row.label, row.record.timing) for row in panel.cases)
     clocks = ((short_label(name), clock_of(time.method)) for name, time in timed if time)
     others = {name: own for name, own in clocks if own != clock}
@@ -114,14 +114,14 @@ def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
 
 def _winners(rows: Sequence[CaseResult]) -> tuple[list[CaseResult], list[CaseResult], str]:
     """(the fastest of one length's sorted cases and those about as fast; undecided ones; their verdict)."""
-    verdicts = [SAME if row is rows[0] else _level(row, rows[0]) for row in rows]
+    verdicts = [SAME if row is rows[0] else _tie(row, rows[0]) for row in rows]
     paired = list(zip(rows, verdicts, strict=True))
-    unsure = [row for row, word in paired if word in {UNDECIDED, DOUBTFUL}]
+    undecided = [row for row, word in paired if word in {UNDECIDED, DOUBTFUL}]
     word = DOUBTFUL if DOUBTFUL in verdicts else UNDECIDED
-    return [row for row, word in paired if word == SAME], unsure, word
+    return [row for row, word in paired if word == SAME], undecided, word
 
 
-def _level(row: CaseResult, best: CaseResult) -> str:
+def _tie(row: CaseResult, best: CaseResult) -> str:
     """SAME, UNDECIDED or DOUBTFUL if a case may be as fast as another one; otherwise empty."""
     pairs = ((row.compared, best), (best.compared, row))
     compared = next((found for found, base in pairs if found and found.baseline == base.label), None)
@@ -132,7 +132,7 @@ def _level(row: CaseResult, best: CaseResult) -> str:
     verdict = compared.verdict if compared else interval_verdict(ratio(row.records, best.records))
     if verdict == NO_INTERVAL:
         return UNDECIDED if kind else ""
-    return verdict if verdict in _LEVEL else ""
+    return verdict if verdict in _TIES else ""
 
 
 def _fastest(panel: SuiteResults) -> str:
@@ -144,31 +144,31 @@ def _fastest(panel: SuiteResults) -> str:
         return f"At {format_count(at)} every timed implementation failed its correctness check." * failed
     longest = max(row.seq for row in panel.cases)
     beyond = "" if at == longest else f" (nothing was timed at {format_count(longest)})"
-    same, unsure, word = _winners([row for row in rows if _is_equivalent(panel, row)] or rows)
-    won = [*same, *unsure]
-    text = f"Fastest at {format_count(at)}{beyond}: {_name_winners(same, unsure, word)}, {_time(won[0])}"
-    text += f"{_margin(panel, rows, won)}."
-    faster = [row for row in rows[: rows.index(won[0])] if not _level(row, won[0])]
+    same, undecided, word = _winners([row for row in rows if _is_equivalent(panel, row)] or rows)
+    winners = [*same, *undecided]
+    text = f"Fastest at {format_count(at)}{beyond}: {_name_winners(same, undecided, word)}"
+    text += f", {_time(winners[0])}{_margin(panel, rows, winners)}."
+    faster = [row for row in rows[: rows.index(winners[0])] if not _tie(row, winners[0])]
     if faster:
-        name, gain = short_label(faster[0].label), _gain(faster[0], won[0])
+        name, gain = short_label(faster[0].label), _gain(faster[0], winners[0])
         text += f" Faster but not mathematically equivalent: {name}, {gain}."
     return text
 
 
-def _name_winners(same: Sequence[CaseResult], unsure: Sequence[CaseResult], word: str) -> str:
+def _name_winners(same: Sequence[CaseResult], undecided: Sequence[CaseResult], word: str) -> str:
     """`a and b (about the same) or c (undecided)`."""
-    level, open_ = ([short_label(row.label) for row in rows] for rows in (same, unsure))
-    text = f"{_list(level)} ({SAME})" if len(level) > 1 else level[0]
-    return f"{text} or {_list(open_, 'or')} ({word})" if open_ else text
+    tied, others = ([short_label(row.label) for row in rows] for rows in (same, undecided))
+    text = f"{_list(tied)} ({SAME})" if len(tied) > 1 else tied[0]
+    return f"{text} or {_list(others, 'or')} ({word})" if others else text
 
 
-def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Sequence[CaseResult]) -> str:
+def _margin(panel: SuiteResults, rows: Sequence[CaseResult], winners: Sequence[CaseResult]) -> str:
     """The speedup over the baseline, or over the next one if the baseline is fastest or did not run."""
     base = next((row for row in rows if row.label == panel.baseline), None)
-    if base is None or base in won:
-        slower = rows[rows.index(won[0]) + 1 :]
-        base = next((row for row in slower if not _level(row, won[0])), None)
-    return f", {_gain(won[0], base)}" if base else ""
+    if base is None or base in winners:
+        slower = rows[rows.index(winners[0]) + 1 :]
+        base = next((row for row in slower if not _tie(row, winners[0])), None)
+    return f", {_gain(winners[0], base)}" if base else ""
 
 
 def _time(row: CaseResult) -> str:
@@ -230,7 +230,7 @@ def _verdict_and_place(finding: PanelFinding, crossing: float | None) -> tuple[s
         return FASTER, f"from {format_count(finding.faster_from)}{about}"
     if finding.faster_until is not None:
         return FASTER, f"up to {format_count(finding.faster_until)}{about}"
-    if verdict in _LEVEL:
+    if verdict in _TIES:
         without = verdict == UNDECIDED and finding.compared.low is None
         return verdict, "" if finding.everywhere or without else f"at {at}"
     if finding.before:
@@ -251,8 +251,8 @@ def describe_model(model: StepModel) -> str:
 
 def _not_equivalent(panel: SuiteResults) -> str:
     """The implementations with other semantics than the baseline's."""
-    meant = baseline_semantics(panel)
-    names = by_meaning(row for row in panel.cases if meant not in {None, row.record.semantics})
+    semantics = baseline_semantics(panel)
+    names = by_meaning(row for row in panel.cases if semantics not in {None, row.record.semantics})
     base = short_label(panel.baseline)
     return f"Not mathematically equivalent to {base}: {', '.join(names)}." if names else ""
 

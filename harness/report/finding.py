@@ -58,8 +58,8 @@ class PanelFinding:
     def sentence(self) -> str:
         """`sparse beats dense from 16Ki: 2.42×`, without capital and full stop."""
         other = "not mathematically equivalent" if self.semantics else ""
-        aside = ", ".join(filter(None, (self._why_no_interval(), other)))
-        return "; ".join(filter(None, (self._claim() + (f" ({aside})" if aside else ""), self.step)))
+        remarks = ", ".join(filter(None, (self._why_no_interval(), other)))
+        return "; ".join(filter(None, (self._claim() + (f" ({remarks})" if remarks else ""), self.step)))
 
     @property
     def tendency(self) -> tuple[str, str] | None:
@@ -111,9 +111,9 @@ def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
     series = [c for c in known if c.speedup is not None and c.case not in distrusted]
     if not series:
         return None
-    meant = baseline_semantics(panel)
+    semantics = baseline_semantics(panel)
     other = cases[0][0].semantics
-    found = _describe(series, None if other == meant else other)
+    found = _describe(series, None if other == semantics else other)
     return replace(found, step=step_saving(panel, found.compared))
 
 
@@ -164,10 +164,10 @@ def headline(findings: Sequence[PanelFinding]) -> str | None:
         SLOWER: f"no implementation beats {first.baseline} ({first.implementation} is closest)",
         SAME: f"{first.implementation} and {first.baseline} take about the same time",
     }[first.verdict]
-    aside = " (not mathematically equivalent)" if first.semantics else ""
+    remarks = " (not mathematically equivalent)" if first.semantics else ""
     spread = f"{ordered[0].ratio} to {ordered[-1].ratio} at the longest length"
     where = "both panels" if len(findings) == 2 else f"all {len(findings)} panels"
-    return f"{claim} in {where}: {spread}{aside}"
+    return f"{claim} in {where}: {spread}{remarks}"
 
 
 def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFinding:
@@ -177,14 +177,14 @@ def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFindi
     before = series[: len(series) - len(run)]
     decided = next((c for c in reversed(before) if c.side), None)
     certain = last == 0 or any(c.low is not None for c in run)
-    verdict = {1: FASTER, -1: SLOWER}.get(last, _level(series[-1:])) if certain else UNDECIDED
+    verdict = {1: FASTER, -1: SLOWER}.get(last, _tie_verdict(series[-1:])) if certain else UNDECIDED
     blank = PanelFinding(series[-1], verdict, semantics=semantics)
     if not certain or (last == 0 and len({c.verdict for c in run}) > 1):
         return blank
     if not before:
         return replace(blank, everywhere=len(run) > 1)
     if decided is None:
-        return replace(blank, before=(_level(before), before[-1].seq))
+        return replace(blank, before=(_tie_verdict(before), before[-1].seq))
     if (run[0].verdict, decided.verdict) == (FASTER, SLOWER):
         return replace(blank, faster_from=run[0].seq)
     bounded = decided.low is not None and run[0].low is not None
@@ -193,7 +193,7 @@ def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFindi
     return blank
 
 
-def _level(compared: Iterable[Comparison]) -> str:
+def _tie_verdict(compared: Iterable[Comparison]) -> str:
     """SAME if all are about the same, DOUBTFUL if one is, else UNDECIDED; none is faster or slower."""
     verdicts = {c.verdict for c in compared}
     return SAME if verdicts == {SAME} else DOUBTFUL if DOUBTFUL in verdicts else UNDECIDED

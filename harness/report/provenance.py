@@ -11,16 +11,16 @@ from harness.core.typed_command import quick_notes
 
 def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
     """`run … · 2026-11-20 · fingerprint 1a2b3c4d (EPYC 9575F) · wall clock, inputs rotated`."""
-    everything = list(records)
-    runs = _sorted_distinct(record.run for record in everything)
-    dates = _sorted_distinct(record.started[:10] for record in everything)
-    prints = _sorted_distinct(record.fingerprint for record in everything)
-    timings = [record.timing for record in everything if record.timing]
+    all_records = list(records)
+    runs = _sorted_distinct(record.run for record in all_records)
+    dates = _sorted_distinct(record.started[:10] for record in all_records)
+    hashes = _sorted_distinct(record.fingerprint for record in all_records)
+    timings = [record.timing for record in all_records if record.timing]
     methods = _sorted_distinct(f"{METHODS[t.method].name}, inputs {t.cache}" for t in timings)
     parts = [
         f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" if runs else "",
         dates[0] if len(dates) == 1 else " to ".join((dates[0], dates[-1])) if dates else "",
-        f"fingerprint {', '.join(machine_label(known, info) for known in prints)}" if prints else "",
+        f"fingerprint {', '.join(machine_label(each, info) for each in hashes)}" if hashes else "",
         "; ".join(methods),
         *(note.rstrip(".") for note in quick_notes(info)),
     ]

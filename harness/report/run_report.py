@@ -125,8 +125,8 @@ def _print_targets(
 ) -> None:
     """Print the table of targets, their kernels, and for a single target all other figures."""
     compiled = suite.compiled_targets
-    abroad = any(target != HOST for target in compiled)
-    if abroad:
+    other_targets = any(target != HOST for target in compiled)
+    if other_targets:
         memory = {target: limit_of(info, suite.name, target) for target in compiled}
         for panel in (panel for panel in suite.panels.values() if panel.compiled_targets):
             print_tables(console, targets_table(panel, memory), growth_table(panel))
@@ -139,7 +139,7 @@ def _print_targets(
             kernels = [table for on in equal.values() if (table := kernels_table(panel, *on)).rows]
             if kernels:
                 print_tables(console, *kernels)
-    if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
+    if len(compiled) == 1 and (other_targets or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))
 

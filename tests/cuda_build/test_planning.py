@@ -49,4 +49,4 @@ def test_a_kernel_of_a_file_is_planned(tmp_path):
     (command,) = [line for line in COMMANDS if "flash.py::flash" in line]
     done = call(tmp_path, *shlex.split(command)[1:])
     assert done.code == 0, done.err
-    assert re.match(r"cuda:h100: .*flash takes \d+ registers a thread", done.out)
+    assert re.match(r"cuda:h100: .*flash uses \d+ registers", done.out)

@@ -58,8 +58,8 @@ def test_documents_match_their_golden_file(kept):
     assert_golden("findings.md", scenes(pages))
     assert list(compose(kept["times of two clocks"]).pictures) == ["mask-latency.svg"]
     owned = kept["owners of peaks"]
-    line = "dense at 8Ki on host: peak 10 KiB: 8 KiB is eq at impls/mask/dense.py:22"
-    assert line in to_html(compose(owned, charts=False), owned, "Findings", None)
+    said = "dense at 8Ki on host: peak 10 KiB: 8 KiB from eq at impls/mask/dense.py:22"
+    assert said in to_html(compose(owned, charts=False), owned, "Findings", None)
 
 
 def test_every_row_names_its_record(tmp_path):

@@ -60,18 +60,18 @@ def suite_figures(
     sheet = Sheet(
         described.get("question"), grid.constants(ran=ran), provenance(suite.records, info), suite.baseline
     )
-    abroad = any(target != HOST for target in suite.compiled_targets)
+    other_targets = any(target != HOST for target in suite.compiled_targets)
     charts: dict[str, Callable[[], AnyChart | None]] = {
         "latency": lambda: latency(grid) if ran else None,
         "speedup": lambda: speedup(grid, curves) if ran else None,
         "memory": lambda: memory(grid, info),
-        "static": lambda: static(grid, info) if abroad or not ran else None,
+        "static": lambda: static(grid, info) if other_targets or not ran else None,
         "scaling": lambda: scaling(grid),
         "recall": lambda: recall(grid),
     }
-    dressed = looks(grid.labels, suite.baseline)
+    styles = looks(grid.labels, suite.baseline)
     return {
-        kind: (chart, draw_page(chart, sheet, dressed))
+        kind: (chart, draw_page(chart, sheet, styles))
         for kind in kinds or charts
         if (chart := charts[kind]())
     }

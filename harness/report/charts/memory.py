@@ -66,8 +66,8 @@ def _finding(grid: CaseGrid, target: str) -> str | None:
         if cell.seq == longest and cell.status != "incorrect"
         if (static := static_of(cell.records, target)) is not None and static.temp_bytes is not None
     }
-    base, meant = planned.pop(grid.suite.baseline, (None, ""))
-    alike = {label: figure for label, figure in planned.items() if figure[1] == meant} or planned
+    base, semantics = planned.pop(grid.suite.baseline, (None, ""))
+    alike = {label: figure for label, figure in planned.items() if figure[1] == semantics} or planned
     if base is None or not alike:
         return None
     least = min(alike, key=lambda label: alike[label][0])

@@ -12,9 +12,7 @@ from harness.report.charts.model import Chart, Outcome, Panel, Point, PublishedC
 from harness.report.charts.notes import Remark, gather_remarks, interval_notes, record_notes, speedup_estimate
 from harness.report.format import short_label
 
-PUBLISHED = (
-    "dotted lines with a source: published figures, for the hardware and shapes that the source states"
-)
+PUBLISHED = "dotted lines with a source: published figures, for that source's hardware and shapes"
 
 
 def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:

@@ -47,7 +47,7 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         empty="no static figure (see notes)",
         panels=panels,
         notes=(
-            "planned bytes: arguments + outputs + temporaries − shared bytes",
+            "planned bytes: arguments + outputs + temporaries − aliased bytes",
             *(["hollow: does not fit"] if hollow else []),
             *([f"compiled for {compiled[0]}"] if len(compiled) == 1 else []),
             *_remarks(grid, compiled),

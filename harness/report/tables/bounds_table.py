@@ -56,10 +56,8 @@ def bound_lines(panel: SuiteResults) -> list[str]:
         if len(set(own.values())) > 1:
             units = {"bytes": " (bytes)", "FLOPs": ""}
             texts = (f"{short_label(of)} {format_seconds(b.seconds)}{units[b.by]}" for of, b in own.items())
-            how = "by the family's formulas and documented rates"
-            lines.append(
-                f"{target}: lower bounds of a call at {format_count(longest)}, {how}: {'; '.join(texts)}."
-            )
+            how = f"at {format_count(longest)}, by the family's formulas and documented rates"
+            lines.append(f"{target}: lower bounds of a call {how}: {'; '.join(texts)}.")
     return lines
 
 

@@ -91,8 +91,8 @@ def sentence(one: MachineSpeedups) -> str:
     """`sparse compared with dense at 8Ki: faster on 3 of 4 machines, undecided on 1; 1.00× to 2.60×`."""
     compared = one.compared
     sides = f"{short_label(compared.implementation)} compared with {short_label(compared.baseline or '')}"
-    aside = " (not mathematically equivalent)" if compared.other_semantics else ""
-    return f"{sides}{aside} at {format_count(compared.seq)}: {describe_verdicts(one)}"
+    suffix = " (not mathematically equivalent)" if compared.other_semantics else ""
+    return f"{sides}{suffix} at {format_count(compared.seq)}: {describe_verdicts(one)}"
 
 
 def describe_verdicts(one: MachineSpeedups) -> str:
@@ -143,9 +143,7 @@ def _machines_table(found: Sequence[MachineSpeedups], fingerprints: Iterable[str
             found, lambda one: (one.suite, one.compared.panel, one.compared.seq)
         ).items()
     ]
-    return TableData.of_sections(
-        "speedup over the baseline by machine, with 95 % intervals", columns, sections
-    )
+    return TableData.of_sections("speedup over the baseline by machine, 95 % intervals", columns, sections)
 
 
 def _machine_cells(one: MachineSpeedups, fingerprints: Iterable[str]) -> Iterator[Cell]:
@@ -163,10 +161,8 @@ def _machine_cells(one: MachineSpeedups, fingerprints: Iterable[str]) -> Iterato
 def _legend(machines: Sequence[MachineSpeedup]) -> Iterator[str]:
     """Every machine, with the facts in which it differs from the first one."""
     for machine in machines:
-        differences = fingerprint_differences(machines[0].facts, machine.facts)
-        facts = ", ".join(
-            f"{name} {_short(value)}, not {_short(first)}" for name, first, value in differences
-        )
+        unlike = fingerprint_differences(machines[0].facts, machine.facts)
+        facts = ", ".join(f"{name} {_short(value)}, not {_short(first)}" for name, first, value in unlike)
         yield machine_name(machine) + (f": {facts}" if facts else "")
 
 

@@ -37,11 +37,7 @@ COLUMNS = (
     Column("tensor", rank=8),
     Column("blocks/SM", caption="blocks/SM: resident blocks per multiprocessor; limit: what prevents more."),
     Column("limit", right=False),
-    Column(
-        "waves",
-        rank=4,
-        caption="waves: how often the grid fills the GPU; idle: idle share of the last wave.",
-    ),
+    Column("waves", rank=4, caption="waves: times the grid fills the GPU; idle: idle share of the last one."),
     Column("idle", rank=7),
     Column(
         "matrix",
@@ -101,7 +97,7 @@ def kernel_lines(panel: SuiteResults, *targets: str) -> list[str]:
         *answer_lines(target, kernels),
         *warning_lines(panel, *targets),
         *_tpu_answer_lines(target, tpu_kernels),
-        *(f"{target}: {said}" for record, static in cases for said in _far_estimates(record, static)),
+        *(f"{target}: {text}" for record, static in cases for text in _far_estimates(record, static)),
     ]
 
 

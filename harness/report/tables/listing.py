@@ -134,7 +134,7 @@ def runs_table(runs: Sequence[RunSummary]) -> Group:
 
     if not runs:
         return Group(Text("No run is stored. Start one with: seqsweep run"))
-    table = plain_table("run", "command", "started", "commit", "machine", "cases", "results", "suites", "")
+    table = plain_table("run", "command", "started", "commit", "machine", "cases", "result", "suites", "")
     for run in runs:
         cases = str(run.cases) if run.cases == run.planned else f"{run.cases} of {run.planned}"
         statuses = ", ".join(f"{count} {status}" for status, count in run.statuses.items())

@@ -38,7 +38,7 @@ STATIC: Mapping[str, Entry] = {
 }
 ROOF = (
     "roof: FLOPs or bytes by the family's formula, divided by the median time, as a share of the limiting "
-    "ceiling measured here (FLOP/s by dtype, B/s by working set)."
+    "ceiling. Ceilings are measured on this machine (FLOP/s by dtype, B/s by working set)."
 )
 _ON_REQUEST: Mapping[str, Entry] = {
     "roof": (Column("roof", right=False, caption=ROOF), cells.roof),

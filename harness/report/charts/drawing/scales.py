@@ -88,10 +88,10 @@ RATIO = Scale(_format_tick, ratio_ticks, least=1.5, anchor=1.0)
 
 def floor_of(values: Iterable[float]) -> float | None:
     """The place of 0 on a logarithmic axis of bytes, well below all other values; None if no value is 0."""
-    everything = list(values)
-    if all(everything):
+    known = list(values)
+    if all(known):
         return None
-    return 2.0 ** (math.floor(math.log2(min(filter(None, everything), default=4096.0))) - 2)
+    return 2.0 ** (math.floor(math.log2(min(filter(None, known), default=4096.0))) - 2)
 
 
 def length_limits(lengths: Iterable[int]) -> tuple[float, float]:
