@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from tests.worker.conftest import MARK, Group, Lab
+from tests.worker.conftest import MARK, Group, RunProcesses
 
 HERE = Path(__file__).parent
 
@@ -19,8 +19,8 @@ def wait_for(pid, *, parked):
 
 
 def main():
-    lab = Lab(os.environ[MARK])
-    group = Group(lab, "exact", "numpy", "topk/exact", "impls.topk.family")
+    processes = RunProcesses(os.environ[MARK])
+    group = Group(processes, "exact", "numpy", "topk/exact", "impls.topk.family")
     workers = [
         group.spawn("numpy", f"topk/{name}", HERE / "hostile_plugin.py")
         for name in ("leaks", "leaves_a_child", "changes_group", "hangs")
@@ -33,7 +33,7 @@ def main():
         target=hangs.ask, args=("check", 1e6), kwargs={"cotangent": None, "result": "result-1"}, daemon=True
     ).start()
     wait_for(hangs.pid, parked=False)
-    print(lab.executor.folder, flush=True)
+    print(processes.executor.folder, flush=True)
     threading.Event().wait()
 
 

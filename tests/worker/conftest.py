@@ -31,7 +31,7 @@ def processes_with(mark):
     return [pid for pid in found if pid != os.getpid()]
 
 
-class Lab:
+class RunProcesses:
     """Processes of a run, controlled like the runner controls them."""
 
     def __init__(self, mark=None):
@@ -63,12 +63,14 @@ class Lab:
 class Group:
     """One workload in one mode, with a reference and cases."""
 
-    def __init__(self, lab, semantics, framework, implementation, module, **changes):
-        self.lab, self.semantics, self.changes = lab, semantics, changes
-        self.folder = lab.executor.folder / uuid.uuid4().hex
+    def __init__(self, processes, semantics, framework, implementation, module, **changes):
+        self.processes, self.semantics, self.changes = processes, semantics, changes
+        self.folder = processes.executor.folder / uuid.uuid4().hex
         self.folder.mkdir()
         self.backward = changes.get("mode", "fwd") != "fwd"
-        self.reference = lab.spawn("reference", framework, implementation, module, self.folder, **changes)
+        self.reference = processes.spawn(
+            "reference", framework, implementation, module, self.folder, **changes
+        )
         try:
             self.reference.ask("inputs", 60, sets=3)
             self.reference.ask("reference", 60, semantics=semantics, sets=2)
@@ -77,7 +79,9 @@ class Group:
             raise
 
     def spawn(self, framework, implementation, module, **more):
-        return self.lab.spawn("case", framework, implementation, module, self.folder, **self.changes, **more)
+        return self.processes.spawn(
+            "case", framework, implementation, module, self.folder, **self.changes, **more
+        )
 
     def first_call(self, framework, implementation, module, seconds, trace_s):
         worker = self.spawn(framework, implementation, module)
@@ -137,16 +141,16 @@ class Group:
 
 
 @pytest.fixture(scope="session")
-def lab():
-    made = Lab()
+def processes():
+    made = RunProcesses()
     yield made
     made.executor.close()
 
 
 @pytest.fixture
-def own_lab():
-    """A lab that only this test uses, and may destroy."""
-    made = Lab()
+def own_processes():
+    """Processes that only this test uses, and may destroy."""
+    made = RunProcesses()
     yield made
     made.executor.close()
 
@@ -158,11 +162,11 @@ def living():
 
 @pytest.fixture
 def group_in():
-    """Creates a top-k group in a lab."""
+    """Creates a top-k group."""
     made = []
 
-    def make(lab):
-        made.append(Group(lab, "exact", "numpy", "topk/exact", "impls.topk.family"))
+    def make(processes):
+        made.append(Group(processes, "exact", "numpy", "topk/exact", "impls.topk.family"))
         return made[-1]
 
     yield make
@@ -171,19 +175,19 @@ def group_in():
 
 
 @pytest.fixture(scope="session")
-def topk(lab):
-    group = Group(lab, "exact", "numpy", "topk/exact", "impls.topk.family")
+def topk(processes):
+    group = Group(processes, "exact", "numpy", "topk/exact", "impls.topk.family")
     yield group
     group.close()
 
 
 @pytest.fixture(scope="module")
-def group_of(lab):
+def group_of(processes):
     """Creates groups that end with the test module."""
     made = []
 
     def make(*what, **changes):
-        made.append(Group(lab, *what, **changes))
+        made.append(Group(processes, *what, **changes))
         return made[-1]
 
     yield make

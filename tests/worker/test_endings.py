@@ -61,40 +61,40 @@ def test_a_suspended_worker_stops_all_its_threads(topk):
     assert eventually(lambda: not states(worker.pid))
 
 
-def test_a_workers_children_end_with_it(own_lab, group_in):
-    group = group_in(own_lab)
-    before = set(own_lab.living())
+def test_a_workers_children_end_with_it(own_processes, group_in):
+    group = group_in(own_processes)
+    before = set(own_processes.living())
     worker = group.spawn("numpy", "topk/leaves_a_child", HOSTILE)
     worker.ask("prepare", 60, trace_s=1.0)
-    assert eventually(lambda: len(set(own_lab.living()) - before) == 4), (
+    assert eventually(lambda: len(set(own_processes.living()) - before) == 4), (
         "it, its child, and two that have lost their parent"
     )
     worker.close()
-    assert eventually(lambda: set(own_lab.living()) == before)
+    assert eventually(lambda: set(own_processes.living()) == before)
 
 
-def test_nothing_lives_after_close(own_lab, group_in):
-    group = group_in(own_lab)
+def test_nothing_lives_after_close(own_processes, group_in):
+    group = group_in(own_processes)
     names = ("leaks", "leaves_a_child", "changes_group", "rearranges")
     workers = [group.spawn("numpy", f"topk/{name}", HOSTILE) for name in names]
     for worker in workers:
         worker.ask("prepare", 60, trace_s=1.0)
-    assert eventually(lambda: len(own_lab.living()) == 2 + len(names) + 3), "with three children"
-    own_lab.executor.close()
-    assert eventually(lambda: not own_lab.living())
+    assert eventually(lambda: len(own_processes.living()) == 2 + len(names) + 3), "with three children"
+    own_processes.executor.close()
+    assert eventually(lambda: not own_processes.living())
     for worker in workers:
         worker.close()
-    assert not own_lab.executor.folder.exists()
+    assert not own_processes.executor.folder.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_workers_end_when_their_server_is_killed(own_lab, group_in, number):
-    group = group_in(own_lab)
+def test_workers_end_when_their_server_is_killed(own_processes, group_in, number):
+    group = group_in(own_processes)
     worker = group.spawn("numpy", "topk/behaves", HOSTILE)
     worker.ask("prepare", 60, trace_s=1.0)
-    (server,) = own_lab.executor.servers.values()
+    (server,) = own_processes.executor.servers.values()
     os.kill(server.process.pid, number)
-    assert eventually(lambda: not own_lab.living())
+    assert eventually(lambda: not own_processes.living())
     assert group.folder.exists(), "other processes may still read it"
     with pytest.raises(Ended) as end:
         worker.ask("check", 60, cotangent=None, result="result")
@@ -102,10 +102,10 @@ def test_workers_end_when_their_server_is_killed(own_lab, group_in, number):
 
 
 @pytest.mark.parametrize(("kills", "status"), [(0, "crashed"), (1, "oom")])
-def test_the_cause_of_a_killed_worker_is_reported(own_lab, group_in, monkeypatch, kills, status):
+def test_the_cause_of_a_killed_worker_is_reported(own_processes, group_in, monkeypatch, kills, status):
     counted = [7]
     monkeypatch.setattr(worker_process, "oom_kills", lambda: counted[0])
-    group = group_in(own_lab)
+    group = group_in(own_processes)
     worker, other = (group.spawn("numpy", "topk/behaves", HOSTILE) for _ in range(2))
     for each in (worker, other):
         each.ask("prepare", 60, trace_s=1.0)

@@ -17,7 +17,7 @@ SHORT = dict.fromkeys(("hangs", "stops_itself", "announces_compilations"), 0.5)
 def no_shared_memory(topk):
     """A scratch folder, which is removed after the tests."""
     yield
-    for path in Path("/dev/shm").glob(f"seqsweep-{topk.lab.mark}-*"):
+    for path in Path("/dev/shm").glob(f"seqsweep-{topk.processes.mark}-*"):
         path.unlink(missing_ok=True)
 
 
@@ -46,7 +46,7 @@ def test_misbehaviour_has_the_expected_status(topk, plugin, name, framework, sta
 def test_endless_output_is_truncated(topk):
     ended, _ = topk.outcome(topk.spawn("numpy", "topk/chatters", HOSTILE), 1.0)
     assert ended == "timeout"
-    folder = topk.lab.executor.folder
+    folder = topk.processes.executor.folder
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 64 << 20
 
 

@@ -86,12 +86,12 @@ def job_of(folder, name="twice", framework="numpy", mode="fwd", **more):
     )
 
 
-class Held:
+class Side:
     """A side's process with its cases, by name."""
 
-    def __init__(self, lab, folder, framework="numpy", **more):
+    def __init__(self, processes, folder, framework="numpy", **more):
         self.folder = folder
-        self.process = lab.spawn("side", framework, "", "", folder, **more)
+        self.process = processes.spawn("side", framework, "", "", folder, **more)
 
     def hold(self, key, *what, **more):
         assert self.process.ask("hold", 60, case=key, job=job_of(self.folder, *what, **more).to_json()) == {}
@@ -111,11 +111,11 @@ class Held:
 
 
 @pytest.fixture
-def held(lab, folder):
+def start_side(processes, folder):
     made = []
 
     def make(*what, **more):
-        made.append(Held(lab, folder, *what, **more))
+        made.append(Side(processes, folder, *what, **more))
         return made[-1]
 
     yield make
@@ -123,66 +123,66 @@ def held(lab, folder):
         one.process.close()
 
 
-def test_two_cases_alternate_in_one_process(held):
-    arm = held()
+def test_two_cases_alternate_in_one_process(start_side):
+    side_process = start_side()
     for key, name in (("1", "twice"), ("2", "thrice")):
-        assert arm.hold(key, name)["input_bytes"] == X.nbytes
+        assert side_process.hold(key, name)["input_bytes"] == X.nbytes
     for key, factor in (("2", 3), ("1", 2), ("2", 3)):
-        np.testing.assert_array_equal(arm.result(key), factor * X)
+        np.testing.assert_array_equal(side_process.result(key), factor * X)
     for key in "12":
-        ready = arm.turn(key, "ready", sets=2, cotangents=False)
+        ready = side_process.turn(key, "ready", sets=2, cotangents=False)
         assert ready == {"method": "wall", "cache": "rotated", "reason": ""}
     for key in "1212":
-        answer = arm.turn(key, "sample", readings=3, inner=2, warm=False)
+        answer = side_process.turn(key, "sample", readings=3, inner=2, warm=False)
         assert (len(answer["samples_s"]), answer["compiled"], answer["latency_s"]) == (3, 0, None)
     for key, factor in (("1", 2), ("2", 3)):
-        np.testing.assert_array_equal(arm.result(key, "sample"), factor * (X + 1))
+        np.testing.assert_array_equal(side_process.result(key, "sample"), factor * (X + 1))
 
 
-def test_dropping_a_case_does_not_affect_others(held):
-    arm = held()
+def test_dropping_a_case_does_not_affect_others(start_side):
+    side_process = start_side()
     for key in "12":
-        arm.hold(key)
-    assert arm.process.ask("drop", 60, case="1") == {}
+        side_process.hold(key)
+    assert side_process.process.ask("drop", 60, case="1") == {}
     with pytest.raises(Ended, match="KeyError") as ended:
-        arm.result("1")
+        side_process.result("1")
     assert ended.value.alive
-    np.testing.assert_array_equal(arm.result("2"), 2 * X)
+    np.testing.assert_array_equal(side_process.result("2"), 2 * X)
 
 
-def test_a_module_from_another_folder_is_a_side_error(held, folder, tmp_path_factory):
-    arm = held()
+def test_a_module_from_another_folder_is_a_side_error(start_side, folder, tmp_path_factory):
+    side_process = start_side()
     elsewhere = str(tmp_path_factory.mktemp("elsewhere"))
     with pytest.raises(SideError, match=r"was imported from .*points\.py, not from .*elsewhere"):
-        arm.hold("1", within=elsewhere)
-    arm.hold("2", within=str(folder))
-    np.testing.assert_array_equal(arm.result("2"), 2 * X)
+        side_process.hold("1", within=elsewhere)
+    side_process.hold("2", within=str(folder))
+    np.testing.assert_array_equal(side_process.result("2"), 2 * X)
 
 
 @pytest.mark.parametrize(("side", "which"), [("candidate", min), ("base", max)])
-def test_it_compiles_on_one_core_and_is_then_unpinned(held, side, which):
-    arm, cores = held(side=side), os.sched_getaffinity(0)
-    arm.hold("1")
-    assert os.sched_getaffinity(arm.process.pid) == {which(cores)}
-    assert arm.process.ask("release", 60) == {}
-    assert os.sched_getaffinity(arm.process.pid) == cores
+def test_it_compiles_on_one_core_and_is_then_unpinned(start_side, side, which):
+    side_process, cores = start_side(side=side), os.sched_getaffinity(0)
+    side_process.hold("1")
+    assert os.sched_getaffinity(side_process.process.pid) == {which(cores)}
+    assert side_process.process.ask("release", 60) == {}
+    assert os.sched_getaffinity(side_process.process.pid) == cores
 
 
 @pytest.mark.torch
-def test_gradients_are_recorded_only_for_cases_with_a_backward(held):
-    arm = held("torch")
-    arm.hold("f", "graded", "torch", "fwd")
-    arm.hold("b", "graded", "torch", "fwd_bwd")
-    arm.hold("n", "twice")
+def test_gradients_are_recorded_only_for_cases_with_a_backward(start_side):
+    side_process = start_side("torch")
+    side_process.hold("f", "graded", "torch", "fwd")
+    side_process.hold("b", "graded", "torch", "fwd_bwd")
+    side_process.hold("n", "twice")
     for verb in ("check", "sample"):
         values = X if verb == "check" else X + 1
         forward, both = 3 * values, {"result": 2 * values, "gradients": {"x": np.full_like(X, 2)}}
         if verb == "sample":
-            arm.turn("b", "ready", sets=2, cotangents=True)
-            arm.turn("f", "ready", sets=2, cotangents=False)
+            side_process.turn("b", "ready", sets=2, cotangents=True)
+            side_process.turn("f", "ready", sets=2, cotangents=False)
             for key in "bfbnf":
                 if key != "n":
-                    arm.turn(key, "sample", readings=2, inner=1, warm=False)
+                    side_process.turn(key, "sample", readings=2, inner=1, warm=False)
         for key in ("f", "b", "f", "b"):
-            found = arm.result(key, verb, "cotangent-double" if key == "b" else None)
+            found = side_process.result(key, verb, "cotangent-double" if key == "b" else None)
             np.testing.assert_equal(found, both if key == "b" else forward)
