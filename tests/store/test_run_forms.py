@@ -33,7 +33,7 @@ def test_a_run_json_of_a_later_version_is_not_read(folder):
         _ = RunFolder(folder.path).info
 
 
-def test_what_the_form_does_not_name_is_kept(folder):
+def test_unknown_fields_are_kept(folder):
     info = {"suites": {"mask": {**SUITE, "later": [1]}}, "later": {"x": None}, "shard": None}
     (folder.path / INFO).write_text(json.dumps(info))
     assert RunFolder(folder.path).info == info
