@@ -1,4 +1,4 @@
-"""Collecting: shards of one sweep become one run, which depends on them alone; nothing else is mixed."""
+"""Collecting: the shards of one sweep become one run, which depends only on them."""
 
 import json
 import random

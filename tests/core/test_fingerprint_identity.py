@@ -1,4 +1,4 @@
-"""Caches are told beside the hash: nobody becomes another machine by saying more of itself."""
+"""Caches are not in the hash, so that a machine with more known facts is still the same machine."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which buffer of a peak grew, came or went: matched by what an edit leaves as it is."""
+"""Buffers of a peak that grew, appeared or disappeared, matched by properties that edits do not change."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the kernel says of processes below a worker or a server."""
+"""The descendants of a process, from the kernel."""
 
 import os
 import subprocess

@@ -27,7 +27,7 @@ CASES = 6  # of the scripted schedule, in three groups
 
 
 class ReadOnly:
-    """Lets nothing below a folder be made or opened for writing, as a mount with `ro` does: for root, too."""
+    """Prevents writing in a folder, like a read-only mount, also for root."""
 
     def __init__(self, monkeypatch, folder):
         self.folder, self.monkeypatch = str(folder), monkeypatch
@@ -129,7 +129,7 @@ def test_full_tmpdir_keeps_measured_cases_and_crashes_none(execute, acts, refere
 
 
 class WallClock(datetime):
-    """A wall clock that a test sets; sampling reads a monotonic one, which nobody can set back."""
+    """A wall clock that a test sets; sampling uses a monotonic clock, which cannot be set back."""
 
     at = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

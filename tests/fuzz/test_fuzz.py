@@ -1,4 +1,4 @@
-"""Whatever stands in a file or on a command line: a sentence or an answer, no traceback, and no other answer.
+"""Fuzzed files and command lines give a correct answer or an error in a sentence, without a traceback.
 
 `make fuzz` tries the same properties on more than a million inputs.
 """
@@ -77,7 +77,7 @@ def test_a_changed_line_is_named_or_the_same_record(written, tried, random):
 
 
 def with_other_line(random, texts):
-    """The lines, of which one has another value under a checksum that fits."""
+    """The lines with one changed value under a valid checksum."""
     at = random.randrange(len(texts))
     data = json.loads(texts[at])
     del data["crc32"]

@@ -37,7 +37,7 @@ registered = cache(discovery.catalog)
 
 
 class Node(MeasuringNode):
-    """A node whose disk is a folder of the test, and which stores chosen times instead of measuring."""
+    """A node with a test folder as its disk, which stores given times instead of measuring."""
 
     cpu = "Known Processor"
 
@@ -82,7 +82,7 @@ class Node(MeasuringNode):
 
 
 class Here:
-    """A cluster of nodes in this process, of which one at a time answers."""
+    """A cluster of nodes in this process; one node at a time replies."""
 
     def __init__(self, *nodes, dies=(), stops_after=None):
         self.nodes = {node.name: node for node in nodes}

@@ -1,4 +1,4 @@
-"""The order of a run, and what whoever watches it hears."""
+"""The order of a run, and its events for a listener."""
 
 import dataclasses
 
@@ -198,7 +198,7 @@ def test_a_resumed_run_knows_whether_compiling_failed_or_running(execute, compil
 
 
 def test_a_plan_too_large_says_nothing_about_larger_lengths(execute):
-    """A larger length may be tiled; its own plan is asked for, resumed or not."""
+    """A longer length may be tiled, so its plan is always requested."""
     huge = Act(seq={1024: Act(planned=2000 * 2**20)})
     doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
     execute.until_killed(FakeExecutor({"broadcast": doomed, "scatter": huge}))

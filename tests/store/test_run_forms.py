@@ -1,4 +1,4 @@
-"""Files of a run whose JSON is of another form than readers rely on: a problem, and the rest is read."""
+"""Files of a run with an invalid form are reported as problems, and the other files are read."""
 
 import json
 

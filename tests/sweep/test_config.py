@@ -1,4 +1,4 @@
-"""`machines:` of bench.yaml: which nodes of which cluster, and errors with their line."""
+"""`machines:` of bench.yaml: clusters, labels of nodes, and errors with their line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A project reads bench.yaml and what is registered once, and plans what is asked of it."""
+"""A project reads bench.yaml and the catalog once, and plans the requested cases."""
 
 import pytest
 

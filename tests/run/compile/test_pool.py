@@ -13,7 +13,7 @@ from tests.run.compile.fakes import MIB, SETTINGS, FakeLane, answer
 
 @pytest.fixture
 def pool(catalog, tmp_path):
-    """A pool of one lane over the same results, as often as it is called; all are closed at the end."""
+    """Creates pools of one worker with the same results folder; all are closed at the end."""
     made = []
 
     def make(worker):

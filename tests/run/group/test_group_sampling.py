@@ -166,7 +166,7 @@ def test_the_latency_of_calls_on_a_device_is_a_median_over_turns(tmp_path):
 
 
 def test_profiler_start_does_not_reduce_the_fewest_rounds(tmp_path):
-    """Of 4 s at most a turn takes 1 s, of which its calls are 3 ms."""
+    """A turn takes 1 s, including 3 ms of calls, of a budget of 4 s."""
     rounds_of = {}
     for method in ("cupti", "cuda_events"):
         executor = FakeExecutor()
@@ -216,7 +216,7 @@ def test_using_more_cores_than_threads_breaks_a_rule(tmp_path):
 
 
 class Disturbed:
-    """Notes who had been sampled when it was made, at each look, and when it was asked."""
+    """Records the sampled cases at its creation, at each look, and at the request for warnings."""
 
     gpu_readings = ()
 
@@ -250,7 +250,7 @@ def test_interference_warns_for_every_case(tmp_path, monkeypatch):
 
 
 def test_a_short_call_has_a_turn_in_the_round_of_a_long_ones_last(tmp_path):
-    """All rounds of a long baseline are its rival's, too: a ratio is over the rounds that both have."""
+    """A short case has samples in all rounds of a long baseline, because ratios are by round."""
     found = measure(FakeExecutor({"broadcast": Act(seconds=0.3)}), tmp_path)
     long, short = timing(found["broadcast"]), timing(found["scatter"])
     assert len(set(long.round)) > samples_needed()

@@ -1,4 +1,4 @@
-"""Cases whose calls are an interpreter's here: judged, and never timed."""
+"""Cases that run in an interpreter here are verified, but not timed."""
 
 import pytest
 
@@ -14,7 +14,7 @@ SLOW = Ended("timeout", "no reply within 60 s; raise --timeout")
 
 @pytest.fixture(autouse=True)
 def interpreter(monkeypatch):
-    """jax's cases stand for those of a framework that the cpu interprets."""
+    """Use jax's cases as cases of a framework that is interpreted on the cpu."""
     monkeypatch.setitem(known_frameworks.BUILT_IN, "jax", f"{__name__}:INTERPRETED")
 
 

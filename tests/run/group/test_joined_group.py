@@ -17,7 +17,7 @@ NAMES = ("broadcast", "scatter")
 
 
 def over_distributions(*distributions: str) -> Schedule:
-    """A suite of one length whose groups differ in their distribution."""
+    """A suite of one length with groups of different distributions."""
 
     def group(data: str) -> Group:
         cases = [Case.of(f"mask/{name}", {}, {FIELD: data, "rows": 4, "seq": 1024}) for name in NAMES]
@@ -98,7 +98,7 @@ def test_case_near_memory_limit_does_not_end_cases_of_other_inputs(tmp_path):
 
 
 class BusyMachine(FakeExecutor):
-    """From a time of its clock on the machine is busy, which triples the time of `broadcast` alone."""
+    """From this time on the machine is busy, which triples the time of `broadcast` only."""
 
     def __init__(self, since: float) -> None:
         super().__init__()

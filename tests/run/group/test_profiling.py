@@ -1,4 +1,4 @@
-"""The rounds of a profile: as many as an interval needs, and none that would hide why there are none."""
+"""The rounds of a profile: as many as an interval needs, and a reason if there are none."""
 
 import dataclasses
 

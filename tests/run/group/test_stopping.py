@@ -15,7 +15,7 @@ def feed_rounds(stopping, case, levels, seconds=0.01):
 
 
 def both_fed(**levels):
-    """After rounds of 10 ms of `slow`, and of `fast`, whose baseline it is."""
+    """A stopping rule after rounds of 10 ms of the baseline `slow`, and of `fast`."""
     stopping = Stopping(BOTH, 0.05, 4.0)
     for case, own in levels.items():
         feed_rounds(stopping, case, own)

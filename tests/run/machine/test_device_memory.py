@@ -1,4 +1,4 @@
-"""What a fingerprint says of a GPU's memory."""
+"""The memory of a GPU from its fingerprint."""
 
 import pytest
 

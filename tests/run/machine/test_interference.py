@@ -1,4 +1,4 @@
-"""Counters in a folder that stands for a machine, and an NVML that is made up: what moved is known."""
+"""Interference with fake counters in a folder, and a fake NVML."""
 
 import subprocess
 import sys
@@ -236,7 +236,7 @@ def test_gpu_clock_changes_are_warnings(readings, begins):
 
 
 class AskedBetweenTurns(Nvml):
-    """Objects to being asked while a worker has its turn."""
+    """Fails if it is called while a worker has its turn."""
 
     def __init__(self, heard, *sm):
         super().__init__(*sm)

@@ -1,4 +1,4 @@
-"""One benchmark per device: who holds it, and that death frees it."""
+"""The device lock: its holder, and its release at the holder's death."""
 
 import json
 import os
@@ -100,7 +100,7 @@ def test_lock_file_of_another_user_is_refused(where, monkeypatch):
 
 
 def test_path_that_is_not_a_file_is_an_error(tmp_path):
-    """In a process of its own, since opening a FIFO may wait for ever."""
+    """In a separate process, because opening a FIFO may block forever."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "fifo")

@@ -1,4 +1,4 @@
-"""A worker that prints without end fills no disk, and its last words are kept."""
+"""Endless output of a worker does not fill the disk, and its end is kept."""
 
 import pytest
 

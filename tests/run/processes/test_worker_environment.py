@@ -1,4 +1,4 @@
-"""What the environment of a worker keeps the same in all of them."""
+"""The environment variables that make workers behave equally."""
 
 import platform
 import subprocess

@@ -80,7 +80,7 @@ def test_reused_process_id_is_not_killed(server, tmp_path, monkeypatch):
 
 
 def test_thread_reading_exits_keeps_other_threads_workers(server):
-    """Threads share a server: its answer to a fork is not for whoever looks whether a worker has ended."""
+    """Threads share a server: a thread that reads exits must not take the reply to another thread's fork."""
     client, end = server
     forked = []
     forking = threading.Thread(target=lambda: forked.append(client.fork(SimpleNamespace(to_json=dict), [])))
