@@ -68,8 +68,8 @@ def test_what_is_wrong_is_named_with_file_and_line(records):
         f"the reference unjudged of family mask (defined in {place('unjudged')}) cannot be computed: "
         f"ValueError: no such mask (own_plugin.py:{raising})"
     )
-    assert f"which {place('misshapen')} brings, cannot be computed" in records["misshapen"]["reason"]
-    assert "it returns shape (1, 1, 256), but axis 1 must have 4 rows" in records["misshapen"]["reason"]
+    assert f"(defined in {place('misshapen')}) cannot be computed" in records["misshapen"]["reason"]
+    assert "it returns the shape (1, 1, 256) where axis 1 has 4 rows" in records["misshapen"]["reason"]
     assert records["transposed"]["reason"] == (
         "result has shape (1, 256, 4); the reference has (1, 4, 256) "
         f"(by the contract in {place('transposed')})"

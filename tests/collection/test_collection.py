@@ -1,4 +1,4 @@
-"""Collecting: shards of one sweep become one run, which depends on them alone; nothing else is mixed."""
+"""Collecting: the shards of one sweep become one run, which depends only on them."""
 
 import json
 import random
@@ -120,7 +120,7 @@ def test_shards_of_one_sweep_over_two_devices_are_one_run(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_neither_the_order_nor_how_often_nor_in_how_many_steps_matters(shards, tmp_path, seed):
+def test_collection_order_and_repetition_do_not_matter(shards, tmp_path, seed):
     collect(shards, tmp_path / "at once")
     chance = random.Random(seed)
     steps = [*shards, *chance.sample(shards, 4)]
@@ -172,7 +172,7 @@ def test_a_shard_that_is_not_whole_is_left_out_until_it_is(shards, tmp_path, dam
     assert contents(tmp_path / "all") == contents(tmp_path / "healthy")
 
 
-def test_a_torn_joined_run_is_neither_overwritten_nor_deleted(shards, tmp_path):
+def test_damaged_joined_run_is_not_overwritten_or_deleted(shards, tmp_path):
     collect(shards, tmp_path / "all")
     tear(tmp_path / "all/runs" / JOINED / RECORDS)
     before = contents(tmp_path / "all")
@@ -181,7 +181,7 @@ def test_a_torn_joined_run_is_neither_overwritten_nor_deleted(shards, tmp_path):
     assert contents(tmp_path / "all") == before
 
 
-def test_other_machines_versions_and_repetitions_stay_apart(tmp_path):
+def test_other_machines_versions_and_repetitions_are_separate_runs(tmp_path):
     for name, index, more in (
         ("a", 1, {}),
         ("b", 2, {"facts": {**FACTS, "threads": 1}}),  # by suite, of the same machine

@@ -1,4 +1,4 @@
-"""docs/machines/gpu.sh with a command that notes what it is asked, and gpu_check.py without packages."""
+"""docs/machines/gpu.sh with a command that records its arguments, and gpu_check.py without packages."""
 
 import os
 import re
@@ -31,7 +31,7 @@ exit 0
 
 @pytest.fixture
 def borrow(tmp_path):
-    """Runs gpu.sh, whose command ends at once, as on a machine that has everything."""
+    """Runs gpu.sh with a command that ends at once, as on a machine with all packages."""
     fake = tmp_path / "fake"
     fake.write_text(FAKE)
     fake.chmod(0o755)

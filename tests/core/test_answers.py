@@ -70,5 +70,5 @@ KNOWN = {
 }
 
 
-def test_answers_are_those_that_were_read():
+def test_answers_match_the_golden_file():
     assert_answers("answers_core.txt", KNOWN)

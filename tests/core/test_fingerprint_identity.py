@@ -1,4 +1,4 @@
-"""Caches are told beside the hash: nobody becomes another machine by saying more of itself."""
+"""Caches are not in the hash, so that a machine with more known facts is still the same machine."""
 
 import pytest
 
@@ -17,13 +17,13 @@ def with_caches(l2=1 << 20, **facts):
     }
 
 
-def test_a_machine_that_tells_its_caches_keeps_its_name():
+def test_caches_do_not_change_the_fingerprint():
     assert fingerprint_id(with_caches()) == fingerprint_id(SILENT) == json_file.digest(SILENT)
     assert hashed_facts(with_caches()) == SILENT
     assert fingerprint_id(with_caches(threads=1)) != fingerprint_id(SILENT)
 
 
-def test_caches_of_other_sizes_differ_and_silence_is_no_difference():
+def test_different_cache_sizes_differ_and_unknown_ones_do_not():
     assert list(fingerprint_differences(with_caches(), with_caches(l2=2 << 20))) == [("L2", "1 MiB", "2 MiB")]
     assert (
         list(fingerprint_differences(SILENT, with_caches()))
@@ -41,5 +41,5 @@ def test_a_cache_that_more_cores_share_is_another():
 
 
 @pytest.mark.parametrize("caches", [None, {"unavailable": "no sysfs"}, {"GPU L2": {"unavailable": "x"}}])
-def test_what_is_unavailable_is_no_size(caches):
+def test_unavailable_size_is_not_a_number(caches):
     assert cache_texts({"caches": caches}) == {}

@@ -52,7 +52,7 @@ def test_an_arm_processor_has_features_and_no_name(tmp_path, monkeypatch):
     assert processor(tmp_path / "none") == Processor("aarch64", ())
 
 
-def test_a_machine_without_proc_is_a_sentence(tmp_path):
+def test_missing_proc_is_one_sentence(tmp_path):
     with pytest.raises(MachineError, match=r"meminfo cannot be read, .*; mount /proc$"):
         usable_memory(tmp_path / "meminfo")
 

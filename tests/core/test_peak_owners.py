@@ -1,4 +1,4 @@
-"""Which buffer of a peak grew, came or went: matched by what an edit leaves as it is."""
+"""Buffers of a peak that grew, appeared or disappeared, matched by properties that edits do not change."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ def owners(*buffers):
     return Owners(total, 0, 0, buffers, (0, 0))
 
 
-def test_what_came_and_what_went():
+def test_new_and_removed_buffers_are_reported():
     assert owner_changes(owners(INPUT), owners(INPUT, COPY)) == (OwnerChange(None, COPY),)
     (went,) = owner_changes(owners(INPUT, COPY), owners(INPUT))
     assert (went.now, went.bytes) == (None, -(4 << 20))
@@ -30,7 +30,7 @@ def test_a_buffer_that_its_line_makes_larger_has_grown():
     assert owner_changes(owners(MASK, INPUT), owners(larger, INPUT)) == (OwnerChange(MASK, larger),)
 
 
-def test_of_two_alike_one_is_new():
+def test_one_of_two_equal_buffers_is_new():
     second = replace(COPY, name="copy.4", source="mask.py:25")
     (change,) = owner_changes(owners(COPY), owners(COPY, second))
     assert (change.before, change.bytes) == (None, 4 << 20)

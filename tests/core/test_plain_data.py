@@ -30,7 +30,7 @@ for number in range(100):
 """
 
 
-def test_threads_may_ask_for_a_class_that_none_has_asked_for_before():
+def test_threads_may_convert_a_new_class_concurrently():
     """Without a lock the process ends by a segmentation fault, so another process tries."""
     done = subprocess.run(
         [sys.executable, "-c", CONVERT_AT_ONCE], cwd=ROOT, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""What the kernel says of processes below a worker or a server."""
+"""The descendants of a process, from the kernel."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def shell(command):
 
 
 @pytest.mark.parametrize("listed", [True, False])
-def test_a_family_is_a_process_and_all_below_it(monkeypatch, listed):
+def test_process_tree_has_all_descendants(monkeypatch, listed):
     monkeypatch.setattr(process_tree, "LISTED", listed)  # not by kernels without CONFIG_PROC_CHILDREN
     with shell("sleep 60 & echo; wait") as process:
         members = with_descendants(process.pid)

@@ -15,7 +15,7 @@ def ends():
     right.close()
 
 
-def test_a_message_is_seen_behind_a_high_descriptor(ends):
+def test_high_descriptors_are_supported(ends):
     left, right = ends
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 1100:
@@ -34,7 +34,7 @@ def test_a_message_is_seen_behind_a_high_descriptor(ends):
 
 
 @pytest.mark.parametrize("junk", [b"junk", b"\xff\xfe", b"[1]", b"3"])
-def test_junk_is_no_message(ends, junk):
+def test_invalid_json_is_not_a_message(ends, junk):
     left, right = ends
     left.send(junk)
     assert protocol.receive(right) == (None, [])

@@ -71,7 +71,7 @@ FAILED = Correctness("exact", False, "whole", {"mismatches": 1})
         ("incorrect", FAILED, False, True), ("oom", None, True, False), ("timeout", None, False, False),
     ],
 )  # fmt: skip
-def test_what_was_not_expected(status, correctness, expected, unexpected):
+def test_unexpected_results_are_marked(status, correctness, expected, unexpected):
     reason = None if status == "ok" else "because"
     change = {"status": status, "reason": reason, "correctness": correctness, "expected": expected}
     assert replace(RECORD, timing=None, **change).unexpected is unexpected

@@ -27,14 +27,14 @@ def temporary(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_it_is_gone_at_the_end(temporary):
+def test_scratch_folder_is_deleted_at_the_end(temporary):
     with ScratchFolder("gate-") as path:
         (path / "tree").mkdir()
         assert path.parent == temporary
     assert list(temporary.iterdir()) == []
 
 
-def test_a_living_owners_folder_is_left_alone():
+def test_folder_of_a_live_owner_is_kept():
     with ScratchFolder("gate-") as first, ScratchFolder() as second, ScratchFolder():
         assert len({first, second}) == 2
         assert holder_of(first / LOCK).pid == os.getpid()
@@ -42,7 +42,7 @@ def test_a_living_owners_folder_is_left_alone():
         assert second.is_dir()
 
 
-def test_what_a_killed_owner_left_is_removed_by_the_next(temporary):
+def test_folder_of_a_killed_owner_is_removed(temporary):
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER],
         env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -68,7 +68,7 @@ def test_nothing_else_is_removed(temporary):
         assert len(list(temporary.iterdir())) == 4
 
 
-def test_a_filesystem_without_locks_has_folders_that_nobody_removes(temporary, monkeypatch):
+def test_folders_without_locks_are_not_removed(temporary, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
@@ -112,7 +112,7 @@ def plant_another_users(place, monkeypatch):
 @pytest.mark.parametrize(
     "plant", [plant_a_link, plant_a_file, plant_an_open_folder, plant_another_users], ids=lambda p: p.__name__
 )
-def test_what_others_put_where_a_shared_folder_belongs_is_refused(plant, temporary, monkeypatch):
+def test_shared_folder_of_another_user_is_refused(plant, temporary, monkeypatch):
     place = temporary / f"seqsweep-{os.geteuid()}-node"
     plant(place, monkeypatch)
     with pytest.raises(MachineError, match=r"-node cannot be used: .*; remove it, or set TMPDIR"):

@@ -26,7 +26,7 @@ def test_a_files_name_leads_out_of_no_folder_and_is_short_enough_for_one():
     assert max(len(name.encode()) for name in long) <= 200
 
 
-def test_an_object_without_words_of_its_own_is_named_by_its_class():
+def test_object_without_a_message_is_named_by_its_class():
     class Odd:
         pass
 

@@ -1,4 +1,4 @@
-"""A command that is told to end puts everything away as after Ctrl-C, once."""
+"""Stop signals: a command cleans up once, as after Ctrl-C."""
 
 import os
 import signal

@@ -23,7 +23,7 @@ def test_a_file_is_called_by_its_content(tmp_path, monkeypatch):
         identify_captured(name)
 
 
-def test_what_cannot_be_read_says_who_needs_it(tmp_path):
+def test_unreadable_file_error_has_a_remedy(tmp_path):
     with pytest.raises(
         ValueError, match=r"\(No such file or directory\); copy it to every measuring machine"
     ):
@@ -54,7 +54,7 @@ def test_a_value_is_the_path_with_the_hash_of_the_content(write):
         LENGTHS.parse(first)
 
 
-def test_a_table_is_no_large_file(write):
+def test_large_table_is_refused(write):
     write(b"tokens\n" + b"7\n" * (1 << 19))
     with pytest.raises(ValueError, match="larger than 1 MiB; count equal lengths"):
         LENGTHS.parse("mine.csv")

@@ -37,7 +37,7 @@ LONGEST_S = 300
 
 
 class Drill:
-    """A folder of its own per attempt, which is its TMPDIR too: what stays behind is seen."""
+    """A folder for each attempt, also used as its TMPDIR, to detect files left behind."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -55,7 +55,7 @@ class Drill:
         )  # fmt: skip
 
     def finish(self, folder, words):
-        """The exit code and the output of a command that nobody stops."""
+        """The exit code and output of an uninterrupted command."""
         process = self.start(folder, words)
         said, _ = process.communicate(timeout=LONGEST_S)
         return process.returncode, said

@@ -1,4 +1,4 @@
-"""A family of two numpy implementations: a whole sweep of it takes seconds."""
+"""A family with two numpy implementations and a sweep of a few seconds."""
 
 from dataclasses import dataclass
 

@@ -27,7 +27,7 @@ CASES = 6  # of the scripted schedule, in three groups
 
 
 class ReadOnly:
-    """Lets nothing below a folder be made or opened for writing, as a mount with `ro` does: for root, too."""
+    """Prevents writing in a folder, like a read-only mount, also for root."""
 
     def __init__(self, monkeypatch, folder):
         self.folder, self.monkeypatch = str(folder), monkeypatch
@@ -56,7 +56,7 @@ def resumed(execute):
     assert len({record.case for record in read.records}) == len(read.records) == CASES
 
 
-def test_results_that_are_read_only_are_told_before_anything_is_measured(execute, monkeypatch):
+def test_read_only_results_fail_before_measuring(execute, monkeypatch):
     executor = FakeExecutor()
     execute.results.mkdir()
     with monkeypatch.context() as patch:
@@ -85,7 +85,7 @@ def test_results_that_become_read_only_keep_what_was_measured(execute, monkeypat
 
 
 @pytest.mark.parametrize("seq", [1024, 4096])
-def test_a_run_whose_folder_is_moved_says_so_and_goes_on_once_it_is_back(execute, seq):
+def test_moved_run_folder_is_an_error_and_resumable(execute, seq):
     def move(_):
         (path,) = execute.results.glob("runs/*")
         path.rename(execute.home / path.name)
@@ -118,7 +118,7 @@ FULL = MachineError("/tmp/x (below TMPDIR) cannot take 64 KiB of arrays; free sp
         ({"scatter": Act(seq={2048: acting("judged", FULL)})}, None, 4),  # with its readings
     ],
 )
-def test_a_tmpdir_that_fills_keeps_what_was_measured_and_blames_no_case(execute, acts, reference, kept):
+def test_full_tmpdir_keeps_measured_cases_and_crashes_none(execute, acts, reference, kept):
     executor = FakeExecutor(acts, reference)
     with pytest.raises(MachineError, match="below TMPDIR"):
         execute(executor)
@@ -129,7 +129,7 @@ def test_a_tmpdir_that_fills_keeps_what_was_measured_and_blames_no_case(execute,
 
 
 class WallClock(datetime):
-    """A wall clock that a test sets; sampling reads a monotonic one, which nobody can set back."""
+    """A wall clock that a test sets; sampling uses a monotonic clock, which cannot be set back."""
 
     at = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -169,14 +169,14 @@ def temporary(tmp_path, monkeypatch):
     return folder
 
 
-def test_where_no_folder_takes_temporary_files_nothing_starts(temporary, monkeypatch):
+def test_no_writable_tmpdir_starts_nothing(temporary, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(temporary / "missing")])
     with pytest.raises(MachineError, match="no folder for temporary files is writable; free space"):
         Processes(["numpy"], "cpu")
 
 
-def test_a_tmpdir_that_is_removed_in_the_middle_is_a_sentence(temporary):
+def test_removed_tmpdir_is_one_sentence(temporary):
     with closing(Processes([], "cpu")) as processes:
         shutil.rmtree(temporary)
         with pytest.raises(MachineError, match=f"in {temporary}/.* .No such file.*; .* set TMPDIR"):

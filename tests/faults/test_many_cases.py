@@ -1,4 +1,4 @@
-"""Many cases: what a run opens, writes and holds does not grow with what it has done before."""
+"""Many cases: open files, writes and memory of a run do not grow with finished groups."""
 
 import gc
 import os
@@ -31,7 +31,7 @@ class Looking(FakeExecutor):
 
 
 def conducted(home, monkeypatch, groups):
-    """How often each file of the run was opened to be written, or replaced; and what lived at each group."""
+    """The number of writes of each file of the run, and the live objects at each group."""
     counts, real_open, real_replace = Counter(), os.open, os.replace
     home.mkdir()
 

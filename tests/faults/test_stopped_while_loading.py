@@ -29,7 +29,7 @@ STARTS = {
 @pytest.mark.parametrize(
     "module", ["harness", "harness.commands.app", "typer", "harness.core.errors", "harness.catalog.discovery"]
 )
-def test_ctrl_c_while_a_module_loads_is_a_sentence(tmp_path, module, start):
+def test_ctrl_c_during_import_is_one_sentence(tmp_path, module, start):
     (tmp_path / "sitecustomize.py").write_text(STOPPED_AT)
     path = [str(tmp_path), str(ROOT), str(ROOT / "harness/entry")]
     done = subprocess.run(

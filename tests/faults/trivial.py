@@ -1,4 +1,4 @@
-"""A family whose work is nothing: what a case costs is what the harness costs."""
+"""A family without work, to measure the overhead of the harness per case."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Inputs beside those that are right: bytes changed, cut, doubled; values of JSON replaced."""
+"""Mutations of valid inputs: changed, cut and doubled bytes, and replaced JSON values."""
 
 import json
 import zlib

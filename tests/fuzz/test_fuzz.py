@@ -1,4 +1,4 @@
-"""Whatever stands in a file or on a command line: a sentence or an answer, no traceback, and no other answer.
+"""Fuzzed files and command lines give a correct answer or an error in a sentence, without a traceback.
 
 `make fuzz` tries the same properties on more than a million inputs.
 """
@@ -77,7 +77,7 @@ def test_a_changed_line_is_named_or_the_same_record(written, tried, random):
 
 
 def with_other_line(random, texts):
-    """The lines, of which one has another value under a checksum that fits."""
+    """The lines with one changed value under a valid checksum."""
     at = random.randrange(len(texts))
     data = json.loads(texts[at])
     del data["crc32"]
@@ -127,7 +127,7 @@ def test_commands_read_changed_runs(stored, tmp_path, capsys, tried, random):
 
 @examples(10)
 @given(randoms)
-def test_a_bench_yaml_is_read_or_refused(tmp_path, tried, random):
+def test_bench_yaml_is_read_or_refused(tmp_path, tried, random):
     path = tmp_path / "bench.yaml"
     text = (ROOT / "bench.yaml").read_bytes()
     start = random.randrange(max(1, len(text) - 4000))
@@ -149,7 +149,7 @@ PARSERS = (
 
 @examples(50)
 @given(st.lists(WORDS, min_size=10, max_size=20))
-def test_a_name_or_a_quantity_is_understood_or_refused(tried, words):
+def test_names_and_quantities_are_parsed_or_refused(tried, words):
     for word in words:
         for parser in PARSERS:
             tried()

@@ -1,4 +1,4 @@
-"""Files that a user brings beside bench.yaml: read as they stand, or refused in a sentence that names them.
+"""Fuzzed files of a user are read unchanged, or refused in a sentence that names them.
 
 `make fuzz` tries the same properties on many more inputs than `make test`.
 """

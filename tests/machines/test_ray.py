@@ -1,4 +1,4 @@
-"""A sweep on three nodes of Ray on this machine: the same cases, whoever is killed in the middle."""
+"""A sweep on three Ray nodes on this machine measures the same cases, even if one node is killed."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def wait_for(condition, seconds=120.0):
 
 @contextmanager
 def local_nodes(folder):
-    """A Ray cluster, and three nodes of it here, each with a core and a TMPDIR of its own."""
+    """A Ray cluster with three nodes on this machine, each with its own core and TMPDIR."""
     few_bytes = {"object_store_memory": 128 << 20}  # by default each would reserve a third of the memory
     head = {"num_cpus": 0, "include_dashboard": False, "_system_config": WATCHFUL, **few_bytes}
     cluster = import_module("ray.cluster_utils").Cluster(initialize_head=True, head_node_args=head)
@@ -58,7 +58,7 @@ def local_nodes(folder):
 
 
 class Sweep:
-    """The command line beside a cluster, in a folder of its own."""
+    """The command line of a cluster's user, in a separate folder."""
 
     def __init__(self, cluster, folder):
         self.cluster, self.folder = cluster, folder
@@ -90,7 +90,7 @@ class Sweep:
         return sorted(keys)
 
     def here(self):
-        """The same of a run without `--on`, whose folder is another one."""
+        """The statuses of a run without `--on`, in another folder."""
         code, _, said = self.call("run", "--results", "here")
         assert code == 0, said
         (folder,) = all_runs(self.folder / "here")

@@ -37,7 +37,7 @@ registered = cache(discovery.catalog)
 
 
 class Node(MeasuringNode):
-    """A node whose disk is a folder of the test, and which stores chosen times instead of measuring."""
+    """A node with a test folder as its disk, which stores given times instead of measuring."""
 
     cpu = "Known Processor"
 
@@ -82,7 +82,7 @@ class Node(MeasuringNode):
 
 
 class Here:
-    """A cluster of nodes in this process, of which one at a time answers."""
+    """A cluster of nodes in this process; one node at a time replies."""
 
     def __init__(self, *nodes, dies=(), stops_after=None):
         self.nodes = {node.name: node for node in nodes}
@@ -218,13 +218,13 @@ def test_a_lost_node_s_shard_is_missing_and_measured_by_the_command_that_is_name
     assert folder.info["finished"] is None
 
 
-def test_a_stopped_driver_keeps_what_came(bench, tmp_path):
+def test_interrupted_driver_keeps_received_shards(bench, tmp_path):
     outcome = bench(Here(*nodes_in(tmp_path), stops_after=1))
     assert (outcome.interrupted, outcome.missing) == (True, {2: "it was interrupted"})
     assert [run.shards for run in outcome.joined] == [(1,)]
 
 
-def test_a_node_that_would_measure_another_sweep_measures_nothing(bench, tmp_path):
+def test_node_with_another_plan_measures_nothing(bench, tmp_path):
     nodes = nodes_in(tmp_path, "a")
     with pytest.raises(MachineError, match="install the same there"):
         bench(Here(*nodes), sweep="0" * 64)
@@ -246,7 +246,7 @@ def test_a_node_compiles_and_measures_as_a_command_does(bench, tmp_path, monkeyp
         assert sorted(record.case for record in stored.records) == all_cases(bench.schedule)
 
 
-def test_no_node_that_may_measure_is_an_error(bench, tmp_path):
+def test_no_admitted_node_is_an_error(bench, tmp_path):
     node = Node("a", tmp_path / "a")
     node.info = lambda _: info_of(code="0.1.0 (abc)")
     with pytest.raises(MachineError, match="no machine can measure"):

@@ -62,7 +62,7 @@ class SessionFixture:
 
 
 class Undisturbed:
-    """What the machine under the tests goes through is none of the scripted world's business."""
+    """Isolate the scripted world from the load of the machine that runs the tests."""
 
     def __init__(self, *_):
         pass

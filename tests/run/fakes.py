@@ -1,4 +1,4 @@
-"""A scripted world for the runner: no process, no framework, and a clock that moves only when told."""
+"""A scripted world for the runner: no process, no framework, and a manual clock."""
 
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ class Clock:
 
 
 class Killed(BaseException):
-    """Stands for the SIGKILL of the whole run: nothing in the runner may catch it."""
+    """Simulates a SIGKILL of the whole run: nothing in the runner may catch it."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ def at(number: int, exception: BaseException) -> Callable[[Any], Any]:
 
 
 def acting(verb: str, outcome: Any) -> Act:
-    """One whose verb has this outcome; `judged` are the calls under the clock that are judged."""
+    """An act with this outcome for a verb; `judged` are the timed calls that are verified."""
     if verb == "spawn":
         return Act(spawn=outcome)
     if verb != "judged":
@@ -245,7 +245,7 @@ class FakeExecutor:
         return [who for who, _ in self.ordinary_turns()]
 
     def ordinary_turns(self) -> list[tuple[str, dict[str, Any]]]:
-        """(who, what was asked) of turns but for calls that were judged, and audits of the clock."""
+        """(worker, request) of all turns without verified calls and audits of the clock."""
         return [
             (who, arguments)
             for who, _, verb, arguments in self.asked
@@ -253,7 +253,7 @@ class FakeExecutor:
         ]
 
     def judged(self, result: str) -> int:
-        """How often a result was held to its contract."""
+        """The number of results that were checked against a contract."""
         asked = [arguments["result"] for *_, verb, arguments in self.asked if verb == "judge"]
         return [self.results[name] for name in asked].count(result)
 

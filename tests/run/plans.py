@@ -52,7 +52,7 @@ def group(
     mode: str = "fwd",
     settings: Settings = SETTINGS,
 ) -> Group:
-    """A group whose baseline is `broadcast`, if that is in it."""
+    """A group with the baseline `broadcast`, if it is in the group."""
     cases = tuple(case(name, seq, mode) for name in names)
     base = tuple(c.id for c in cases if c.implementation == "mask/broadcast")
     return Group(cases[0].group, cases, {c.id: base for c in cases}, settings)

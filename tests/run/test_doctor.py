@@ -25,7 +25,7 @@ def examine_machine(tmp_path, monkeypatch):
     return look
 
 
-def test_a_machine_in_order(examine_machine):
+def test_ready_machine_has_no_problems(examine_machine):
     findings = examine_machine()
     assert [f.what for f in findings.values() if f.state == "problem"] == []
     assert findings["torch"].says == "2.13.0"

@@ -1,4 +1,4 @@
-"""A run on several devices has a fingerprint of each: a case has one history, whatever ran beside it."""
+"""A run on several devices has a fingerprint for each, so that a case has one history."""
 
 from dataclasses import replace
 

@@ -127,7 +127,7 @@ def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(execute, monkeypatch)
     check_resumed(execute, executor)
 
 
-def test_a_polite_kill_is_a_ctrl_c(execute):
+def test_sigterm_acts_like_ctrl_c(execute):
     def terminate(_):
         os.kill(os.getpid(), signal.SIGTERM)
         return {}
@@ -140,7 +140,7 @@ def test_a_polite_kill_is_a_ctrl_c(execute):
 
 
 @pytest.mark.parametrize("moment", range(1, 15, 3))
-def test_a_resumed_group_measured_alone_is_whole_again(execute, moment):
+def test_resume_completes_a_group_measured_separately(execute, moment):
     acts = {name: Act(planned=600 * 2**20) for name in ("broadcast", "scatter")}
     first = FakeExecutor(acts, stop=(FIRST_SAMPLE + moment, KeyboardInterrupt()))
     execute(first)

@@ -36,7 +36,7 @@ def test_a_second_resume_with_another_tmpdir_is_refused(execute, monkeypatch):
     assert len(execute.lines()) == len(done.folder.read().records) == 6
 
 
-def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(execute, monkeypatch):
+def test_run_without_lock_support_continues_with_a_warning(execute, monkeypatch):
     flock = file_lock.fcntl.flock
 
     def no_locks(descriptor, operation):

@@ -1,4 +1,4 @@
-"""The order of a run, and what whoever watches it hears."""
+"""The order of a run, and its events for a listener."""
 
 import dataclasses
 
@@ -122,7 +122,7 @@ def test_a_newer_run_that_cannot_be_read_is_passed_over(execute):
     assert execute(FakeExecutor(), resume=True).folder.id == begun.name
 
 
-def test_a_complete_run_says_so_and_gives_its_records(execute):
+def test_resuming_a_complete_run_reports_it(execute):
     first = execute(FakeExecutor())
     info, records = first.folder.info, first.records
     executor = FakeExecutor()
@@ -154,7 +154,7 @@ def test_resuming_says_how_much_is_left(execute):
     assert [event[1] for event in execute.heard.events if event[0] == "started"] == [1, 2]
 
 
-def test_the_overhead_of_two_sittings_adds_up(execute):
+def test_overhead_of_two_sessions_adds_up(execute):
     before = execute(FakeExecutor(stop=(38, KeyboardInterrupt()))).folder.info["overhead"]
     executor = FakeExecutor()
     second = execute(executor, resume=True)
@@ -198,7 +198,7 @@ def test_a_resumed_run_knows_whether_compiling_failed_or_running(execute, compil
 
 
 def test_a_plan_too_large_says_nothing_about_larger_lengths(execute):
-    """A larger length may be tiled; its own plan is asked for, resumed or not."""
+    """A longer length may be tiled, so its plan is always requested."""
     huge = Act(seq={1024: Act(planned=2000 * 2**20)})
     doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
     execute.until_killed(FakeExecutor({"broadcast": doomed, "scatter": huge}))
@@ -227,7 +227,7 @@ def test_one_benchmark_per_device(execute):
     assert execute(executor, schedule(seqs=(1024,))).records
 
 
-def test_check_judges_needs_no_lock_and_times_nothing(execute):
+def test_check_needs_no_lock_and_times_nothing(execute):
     executor = FakeExecutor()
     done = execute(executor, depth="check")
     assert not (execute.home / "cpu.lock").exists()

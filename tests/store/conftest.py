@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 
 def encode(record):
-    """The lines of an append of this record alone."""
+    """The lines of an append of only this record."""
     return jsonl.encode([record])
 
 

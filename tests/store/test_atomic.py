@@ -15,7 +15,7 @@ def test_files_are_written_whole_into_a_new_folder(tmp_path):
     assert paths[0].read_bytes() == b"again"
 
 
-def test_a_name_that_is_a_folder_leaves_nothing_behind(tmp_path):
+def test_failed_write_leaves_no_temporary_file(tmp_path):
     (tmp_path / "a.svg").mkdir()
     with pytest.raises(MachineError, match=r"a\.svg: cannot be written"):
         write_files(tmp_path, {"a.svg": b""})

@@ -19,7 +19,7 @@ def test_runs_are_listed_by_time(results):
     assert [run.id for run in all_runs(results)] == list(IDS)
 
 
-def test_a_folder_of_runs_that_cannot_be_read_is_a_sentence(tmp_path):
+def test_unreadable_runs_folder_is_one_sentence(tmp_path):
     with pytest.raises(
         MachineError, match=r"runs: cannot be read \(File name too long\); use another folder"
     ):
@@ -47,7 +47,7 @@ def test_names_of_a_run(results, name, expected):
         ("", 'no run ""'),
     ],
 )
-def test_what_names_no_run_is_refused(results, name, says):
+def test_unknown_run_names_are_refused(results, name, says):
     with pytest.raises(UsageError, match=says):
         find(results, name)
 
@@ -68,7 +68,7 @@ def test_without_runs_the_remedy_is_to_make_one(tmp_path):
             find(tmp_path / "none", name)
 
 
-def test_a_folder_with_a_name_of_its_own_is_not_the_latest(results):
+def test_renamed_folder_is_not_the_latest(results):
     RunFolder.create(results, "kept-for-later", {})
     assert find(results).id == IDS[2]
     assert find(results, "kept").id == "kept-for-later"

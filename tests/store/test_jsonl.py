@@ -113,6 +113,6 @@ def test_a_sealed_record_with_a_value_of_another_type_is_refused_with_its_path(r
         decode(reseal({**unseal(encode(record())), **changed}))
 
 
-def test_a_value_without_json_form_is_told(record):
+def test_value_without_json_form_is_an_error(record):
     with pytest.raises(ValueError, match=r"mask/scatter\[a=.* cannot be stored"):
         encode(record(options={"a": object()}))

@@ -23,7 +23,7 @@ def ids(results):
     return [run.id for run in all_runs(results)]
 
 
-def test_the_newest_stay_and_the_others_go_with_their_size(results):
+def test_prune_keeps_the_newest_and_reports_sizes(results):
     gone = list(prune(results, 2, dry_run=False))
     assert ids(results) == IDS[3:]
     assert [run.path for run in gone] == [str(results / "runs" / run) for run in IDS[:3]]
@@ -31,7 +31,7 @@ def test_the_newest_stay_and_the_others_go_with_their_size(results):
     assert not (results / "runs" / IDS[0]).exists()
 
 
-def test_a_dry_run_says_the_same_and_touches_nothing(results):
+def test_dry_run_reports_the_same_and_deletes_nothing(results):
     before = sorted(results.rglob("*"))
     rehearsed = list(prune(results, 2, dry_run=True))
     assert sorted(results.rglob("*")) == before
@@ -39,7 +39,7 @@ def test_a_dry_run_says_the_same_and_touches_nothing(results):
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
-def test_a_run_that_is_being_written_stays(results, dry_run):
+def test_prune_keeps_a_run_being_written(results, dry_run):
     with run_lock(results / "runs" / IDS[0], "seqsweep run mask", print):
         first, *_ = prune(results, 3, dry_run=dry_run)
     assert "being written by process" in first.left
@@ -47,13 +47,13 @@ def test_a_run_that_is_being_written_stays(results, dry_run):
     assert (results / "runs" / IDS[0] / "run.json").is_file()
 
 
-def test_a_folder_with_a_name_of_its_own_stays(results):
+def test_prune_keeps_renamed_folders(results):
     (results / "runs" / IDS[0]).rename(results / "runs" / "before-the-rewrite")
     list(prune(results, 2, dry_run=False))
     assert ids(results) == ["before-the-rewrite", *IDS[3:]]
 
 
-def test_links_and_what_they_lead_to_stay(results, tmp_path):
+def test_prune_keeps_links_and_their_targets(results, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     (results / "runs" / IDS[0]).rename(elsewhere)
     (results / "runs" / IDS[0]).symlink_to(elsewhere)
@@ -72,7 +72,7 @@ def test_a_linked_folder_of_runs_is_refused(results, tmp_path):
 
 
 @pytest.mark.parametrize("keep", [0, -1])
-def test_one_run_at_least_stays(results, keep):
+def test_keep_must_be_at_least_one(results, keep):
     with pytest.raises(UsageError, match="must be at least 1"):
         next(prune(results, keep, dry_run=False))
     assert len(ids(results)) == 5

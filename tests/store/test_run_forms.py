@@ -1,4 +1,4 @@
-"""Files of a run whose JSON is of another form than readers rely on: a problem, and the rest is read."""
+"""Files of a run with an invalid form are reported as problems, and the other files are read."""
 
 import json
 
@@ -33,7 +33,7 @@ def test_a_run_json_of_a_later_version_is_not_read(folder):
         _ = RunFolder(folder.path).info
 
 
-def test_what_the_form_does_not_name_is_kept(folder):
+def test_unknown_fields_are_kept(folder):
     info = {"suites": {"mask": {**SUITE, "later": [1]}}, "later": {"x": None}, "shard": None}
     (folder.path / INFO).write_text(json.dumps(info))
     assert RunFolder(folder.path).info == info

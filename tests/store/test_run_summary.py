@@ -29,7 +29,7 @@ def stored_run(folder, record):
     return folder
 
 
-def test_cases_are_counted_by_what_became_of_them(stored_run):
+def test_cases_are_counted_by_status(stored_run):
     run = summarise(stored_run)
     assert (run.cases, run.planned, run.suites) == (3, 4, ("mask", "again"))
     assert run.statuses == {"ok": 2, "timeout": 1, "incorrect (expected)": 1}
@@ -52,7 +52,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_damage_is_a_problem_and_the_rest_is_there(stored_run, name):
+def test_damage_is_a_problem_and_the_rest_is_read(stored_run, name):
     (stored_run.path / name).write_text(DAMAGE[name])
     run = summarise(stored_run)
     assert len(run.problems) == 1

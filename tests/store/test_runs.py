@@ -66,7 +66,7 @@ def test_fingerprints_and_environments_are_kept_once_by_hash(folder):
     assert folder.environments() == {load: {"load": [0.5]}}
 
 
-def test_ctrl_c_between_two_writes_takes_the_group_back(folder, record, monkeypatch):
+def test_ctrl_c_between_two_writes_removes_the_group(folder, record, monkeypatch):
     write = os.write
 
     def interrupted(descriptor, data):
@@ -118,7 +118,7 @@ def test_every_cut_of_the_last_append_keeps_all_before_it(folder, record, monkey
         assert folder.read().problems == ()
 
 
-def test_a_torn_line_is_a_problem_with_its_number(folder, record):
+def test_incomplete_line_is_a_problem_with_its_number(folder, record):
     folder.append([record(1)])
     with (folder.path / RECORDS).open("ab") as file:
         file.write(b'{"schema": 1, "ru')
@@ -134,7 +134,7 @@ def test_a_torn_line_is_a_problem_with_its_number(folder, record):
     assert [one.seq for one in folder.read().records] == [1, 2]
 
 
-def test_damage_in_the_middle_takes_its_group_out_on_repair(folder, record):
+def test_repair_moves_a_damaged_group(folder, record):
     folder.append([record(1)])
     folder.append([record(2), record(3), record(4)])
     folder.append([record(5)])
@@ -205,7 +205,7 @@ def test_what_has_no_end_is_not_read(folder, name, kind):
         _ = (folder.info, folder.read())
 
 
-def test_withdrawn_records_are_kept_aside_and_the_rest_stays_as_it_was(folder, record):
+def test_withdrawn_records_move_and_the_rest_is_unchanged(folder, record):
     folder.append([record(seq=1024), record(seq=1024, name="broadcast")])
     before = (folder.path / RECORDS).read_bytes()
     last, added = [record(seq=2048), record(seq=2048, name="broadcast")], b""

@@ -1,4 +1,4 @@
-"""What readers take from a run's folder: records, gzipped or not, and the logs of its crashes alone."""
+"""Reading a run's folder: records, gzipped or not, and only the logs of its crashes."""
 
 import gzip
 

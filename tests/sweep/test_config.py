@@ -1,4 +1,4 @@
-"""`machines:` of bench.yaml: which nodes of which cluster, and errors with their line."""
+"""`machines:` of bench.yaml: clusters, labels of nodes, and errors with their line."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def test_without_default_all_suites_run(bench):
     assert bench("suites:\n  a: {family: x}\n  b: {family: y}\n").default == ("a", "b")
 
 
-def test_defaults_alone_are_enough_of_a_file(bench):
+def test_file_with_only_defaults_is_valid(bench):
     config = bench("defaults: {budget: 1s}\n")
     assert (config.default, dict(config.suites)) == ((), {})
     assert config.given == {"budget"}
@@ -29,7 +29,7 @@ def test_the_nearest_file_upward_is_found(bench, tmp_path, monkeypatch):
     assert configuration().home == tmp_path
 
 
-def test_a_named_file_keeps_its_own_folder(bench, tmp_path, monkeypatch):
+def test_named_file_uses_its_folder(bench, tmp_path, monkeypatch):
     bench("suites: {a: {family: x}}\n")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -37,14 +37,14 @@ def test_a_named_file_keeps_its_own_folder(bench, tmp_path, monkeypatch):
     assert configuration(Path("../bench.yaml")).home.resolve() == tmp_path
 
 
-def test_without_any_file_the_packaged_one_serves_the_current_folder(tmp_path, monkeypatch):
+def test_packaged_file_uses_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = configuration()
     assert config.path == config_module.packaged_file()
     assert config.home == tmp_path
 
 
-def test_a_wheel_carries_the_file_inside_the_package(tmp_path, monkeypatch):
+def test_wheel_has_the_file_in_the_package(tmp_path, monkeypatch):
     package = tmp_path / "site" / "harness"
     (package / "sweep").mkdir(parents=True)
     monkeypatch.setattr(config_module, "PACKAGE", package)

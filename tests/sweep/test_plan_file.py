@@ -1,4 +1,4 @@
-"""What bench.yaml alone makes of a catalog: suites, cases, order, and errors with their lines."""
+"""Plans from bench.yaml without flags: suites, cases, order, and errors with their lines."""
 
 import dataclasses
 

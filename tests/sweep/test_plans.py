@@ -63,7 +63,7 @@ def described(schedule):
 
 
 @pytest.mark.parametrize("case", PLANS, ids=lambda case: case["name"])
-def test_a_plan_is_what_its_file_and_flags_say(case, tmp_path, monkeypatch):
+def test_plans_match_the_golden_file(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = described(planned(**case["given"]))
     assert plan == case["plan"]
@@ -78,7 +78,7 @@ def refusal(given):
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case["says"][:60])
-def test_a_slip_is_told_with_its_place_and_what_to_write(case, tmp_path, monkeypatch):
+def test_mistakes_are_errors_with_place_and_remedy(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert refusal(case["given"]) == case["says"]
 

@@ -1,4 +1,4 @@
-"""A project reads bench.yaml and what is registered once, and plans what is asked of it."""
+"""A project reads bench.yaml and the catalog once, and plans the requested cases."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def reads(monkeypatch):
     return log
 
 
-def test_everything_is_read_once_and_no_sooner(folder, reads):
+def test_project_is_read_once_on_first_use(folder, reads):
     project = Project(folder / "bench.yaml", given_plugins=(str(folder / "given.py"),))
     assert reads == []
     for _ in range(2):
@@ -57,13 +57,13 @@ def test_everything_is_read_once_and_no_sooner(folder, reads):
     assert set(joined) == {"mask/scatter", "mask/given"}, "a given plugin joins the suites of its family"
 
 
-def test_a_plugin_that_bench_yaml_names_too_brings_nothing(folder):
+def test_plugin_also_in_bench_yaml_adds_nothing(folder):
     project = Project(folder / "bench.yaml", given_plugins=(str(folder / "own.py"),))
     assert project.added == ()
     assert "mask/own" in project.catalog.implementations
 
 
-def test_results_lie_beside_bench_yaml_or_where_they_are_wanted(folder, monkeypatch):
+def test_results_are_next_to_bench_yaml_by_default(folder, monkeypatch):
     monkeypatch.chdir(folder)
     assert Project().results == Project(folder / "bench.yaml").results == folder / "results"
     assert Project(results_path=folder / "elsewhere").results == folder / "elsewhere"
@@ -78,7 +78,7 @@ def test_suites_that_flags_make_equal_are_one_unless_they_are_named(folder):
     assert [suite.name for suite in project.plan(["two", "three"], same).suites] == ["two", "three"]
 
 
-def test_ids_cut_a_plan_down(folder):
+def test_ids_narrow_a_plan(folder):
     project = Project(folder / "bench.yaml")
     assert project.plan().suites[0].implementations == ("mask/scatter",)
     assert [suite.family for suite in project.plan(ids=["topk/exact"]).suites] == ["topk"]

@@ -39,7 +39,7 @@ def test_memory_as_a_share(monkeypatch):
         ("seed", "1e30", "seed: must fit in 63 bits"),
     ],
 )
-def test_values_that_make_no_sense(name, value, message):
+def test_invalid_settings_are_refused(name, value, message):
     with pytest.raises(UsageError, match=f"^{message}"):
         Settings().with_overrides({name: value})
 
@@ -51,7 +51,7 @@ def test_shared_cases_get_the_more_generous_limits():
 
 
 @pytest.mark.parametrize("name", ["threads", "seed"])
-def test_what_changes_the_figures_must_agree(name):
+def test_settings_that_change_figures_must_agree(name):
     settings = Settings(threads=1)
     other = dataclasses.replace(settings, **{name: 5})
     with pytest.raises(ValueError, match=name):
@@ -75,7 +75,7 @@ suites:
 """
 
 
-def test_what_a_suite_says_to_the_gate(bench):
+def test_gate_margins_of_a_suite(bench):
     suites = bench(WHOLE).suites
     staged = "topk/two_stage[buckets=64,keep=2]@*"
     assert suites["mask"].gate == GateMargins(
@@ -97,7 +97,7 @@ def test_which_figures_are_accepted(bench):
     assert why_accepted(CASE.replace("scatter", "gather"), "flops", accepts) is None
 
 
-def test_a_figures_own_reason_comes_before_one_for_all_and_a_case_goes_for_its_own_alone():
+def test_specific_accept_reason_precedes_a_general_one():
     blanket = Accept("x", "*", None, "all")
     own = [blanket, Accept("x", CASE, "flops", "its own"), Accept("x", CASE, "case", "it moved")]
     answers = [why_accepted(CASE, figure, own) for figure in ("flops", "time", "case")]

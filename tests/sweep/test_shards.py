@@ -36,7 +36,7 @@ def test_the_shards_are_the_sweep(project, part, count, suites):
     )
 
 
-def test_the_shards_of_one_sweep_know_each_other_on_machines_of_any_size(part):
+def test_shards_have_the_same_sweep_hash_on_every_machine(part):
     sweep = part("2/3").shard.sweep
     assert part("1/3").shard.sweep == sweep
     assert part("2/3", settings={"threads": "1", "memory": "1GiB"}).shard.sweep == sweep
@@ -50,7 +50,7 @@ def test_no_part_has_more_than_one_group_above_another(part):
 
 
 @pytest.mark.parametrize("text", ["0/8", "9/8", "3", "3/", "a/b", "-1/8", "1/8/8", ""])
-def test_what_is_no_part_is_refused(part, text):
+def test_invalid_shards_are_refused(part, text):
     with pytest.raises(UsageError, match="is not a shard"):
         part(text)
     with pytest.raises(UsageError, match=r"this sweep has \d+ groups; use at most"):

@@ -19,12 +19,12 @@ def test_the_default_sweep_covers_all_families(shipped):
     assert {shipped.suites[name].family.text for name in shipped.default} == FAMILIES
 
 
-def test_the_production_shape_of_the_mask_is_there(shipped):
+def test_mask_has_its_production_shape(shipped):
     axes = shipped.suites["mask_production"].axes
     assert {name: axes[name].node.text for name in ("rows", "topk")} == {"rows": "1024", "topk": "2048"}
 
 
-def test_every_suite_is_understood(shipped):
+def test_every_suite_is_resolved(shipped):
     schedule = plan(shipped, builtin(), list(shipped.suites), Overrides())
     assert {suite.name for suite in schedule.suites} == set(shipped.suites)
     assert schedule.skips == ()

@@ -73,14 +73,14 @@ def test_scalars_keep_their_spelling(parse, written, text, value):
         ("# only words\n", "bench.yaml:1: the file is empty"),
     ],
 )
-def test_what_is_no_plain_yaml_is_told_with_its_line(parse, text, message):
+def test_invalid_yaml_is_reported_with_its_line(parse, text, message):
     with pytest.raises(UsageError) as caught:
         parse(text)
     assert str(caught.value).startswith(message)
     assert caught.value.exit_code == 2
 
 
-def test_a_merged_mapping_gives_what_the_table_does_not_say(parse):
+def test_merged_mapping_gives_missing_keys(parse):
     root = parse("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc:\n  <<: [*a, *b]\n  x: 9\n")
     merged = root.entries["c"].node
     assert {name: entry.node.text for name, entry in merged.entries.items()} == {"x": "9", "y": "2", "z": "4"}

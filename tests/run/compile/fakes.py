@@ -1,4 +1,4 @@
-"""A lane that compiles by looking up what it was told to say."""
+"""A fake compile worker that returns prepared results."""
 
 from dataclasses import dataclass, field
 

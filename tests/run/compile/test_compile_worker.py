@@ -18,14 +18,14 @@ def worker(catalog):
 
 
 @pytest.mark.parametrize("target", ["tpu:v5p", "cuda:h200"])
-def test_a_target_has_no_compiler_for_torch(worker, ask, target):
+def test_torch_cannot_cross_compile(worker, ask, target):
     answer = worker.compile(ask(target=target, implementation="mask/torch_scatter"), SETTINGS)
     assert answer.status == "unsupported"
     assert answer.reason == f"torch cannot compile for {target}; use --target host"
     assert not worker.processes.servers
 
 
-def test_processes_of_a_pools_workers_begin_with_cores_of_their_own(catalog, ask, tmp_path, monkeypatch):
+def test_pool_workers_use_different_cores(catalog, ask, tmp_path, monkeypatch):
     """With fewer threads than cores, all would else compile on the first ones, one after the other."""
     jobs = []
 

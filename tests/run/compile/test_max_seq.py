@@ -33,7 +33,7 @@ def test_the_gap_closes_to_a_sixteenth_of_an_octave(limit, grid):
         ((65536,), 1 << 60, 160 * 1024, (163840, None, "163840 tokens still fit")),  # a model's positions
     ],
 )
-def test_where_nothing_or_everything_fits_it_ends_and_says_so(grid, limit, longest, end):
+def test_search_ends_if_no_or_every_length_fits(grid, limit, longest, end):
     tried, search = run_search(limit, *grid, longest=longest)
     assert (search.seq, search.beyond, search.reason) == end
     assert max(tried) <= longest

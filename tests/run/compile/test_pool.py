@@ -13,7 +13,7 @@ from tests.run.compile.fakes import MIB, SETTINGS, FakeLane, answer
 
 @pytest.fixture
 def pool(catalog, tmp_path):
-    """A pool of one lane over the same results, as often as it is called; all are closed at the end."""
+    """Creates pools of one worker with the same results folder; all are closed at the end."""
     made = []
 
     def make(worker):
@@ -31,7 +31,7 @@ def heard(pool, *asks, settings=SETTINGS):
     return {(told.case.seq, told.target): said for told, said in (pool.next_result() for _ in asks)}
 
 
-def test_what_was_compiled_once_is_not_compiled_again(pool, ask):
+def test_compiled_result_is_cached(pool, ask):
     worker = FakeLane()
     first = heard(pool(worker), ask(), ask(2048))[1024, "host"]
     again = heard(pool(worker), ask(), ask(2048))[1024, "host"]
@@ -50,7 +50,7 @@ def test_what_was_compiled_once_is_not_compiled_again(pool, ask):
         ("_processor", "another one"),
     ],
 )
-def test_whatever_an_answer_depends_on_is_in_its_key(pool, ask, monkeypatch, name, value):
+def test_cache_key_has_all_dependencies(pool, ask, monkeypatch, name, value):
     worker = FakeLane()
     heard(pool(worker), ask())
     monkeypatch.setattr(module, name, lambda: value)
@@ -69,7 +69,7 @@ def test_variables_that_change_programs_are_in_the_key(pool, ask, monkeypatch, n
     module._flags.cache_clear()
 
 
-def test_what_was_compiled_from_an_edited_source_is_no_answer_and_is_not_kept(catalog, ask, tmp_path):
+def test_result_of_an_edited_source_is_not_cached(catalog, ask, tmp_path):
     file = tmp_path / "scatter.py"
     file.write_text("")
     info = dataclasses.replace(catalog.implementation("mask/scatter"), file=str(file))
@@ -113,8 +113,8 @@ def test_the_memory_limit_decides_what_fits_but_is_no_reason_to_compile_again(po
     assert len(worker.compiled) == 1
 
 
-def test_a_death_a_timeout_and_an_endless_trace_are_not_kept(pool, ask):
-    why = "tracing took more than 10 s"
+def test_death_timeout_and_abandoned_trace_are_not_cached(pool, ask):
+    why = "tracing it took more than 10 s"
     ends = [
         CompileResult.failed("crashed", "killed"),
         CompileResult.failed("oom", "full"),
@@ -129,7 +129,7 @@ def test_a_death_a_timeout_and_an_endless_trace_are_not_kept(pool, ask):
         assert len(worker.compiled) == 2
 
 
-def test_the_compilers_own_out_of_memory_is_kept(pool, ask, monkeypatch):
+def test_compiler_out_of_memory_is_cached(pool, ask, monkeypatch):
     static = dataclasses.replace(CompileResult.failed("ok", "HBM").static, fits=False)
     full = dataclasses.replace(answer(), static=static)
     monkeypatch.setattr("harness.run.compile.pool.why_not_by_xla", lambda _: None)
@@ -140,7 +140,7 @@ def test_the_compilers_own_out_of_memory_is_kept(pool, ask, monkeypatch):
     assert len(worker.compiled) == 1
 
 
-def test_a_torn_entry_is_compiled_again(pool, ask, tmp_path):
+def test_incomplete_cache_entry_is_compiled_again(pool, ask, tmp_path):
     worker = FakeLane()
     heard(pool(worker), ask())
     (entry,) = (tmp_path / "compiled").rglob("*.json")
@@ -167,7 +167,7 @@ def test_equal_requests_are_compiled_once(pool, ask):
     assert len(worker.compiled) == 2
 
 
-def test_what_stops_a_lane_reaches_the_user(pool, ask):
+def test_worker_error_reaches_the_user(pool, ask):
     worker = FakeLane({("mask/scatter", 1024, "host"): MachineError("no process can be started")})
     with pytest.raises(MachineError, match="no process"):
         heard(pool(worker), ask())

@@ -1,4 +1,4 @@
-"""Kernels of one compute capability: compiled once, kept once, and each device has waves of its own."""
+"""Kernels of one compute capability are compiled and cached once, and have waves for each device."""
 
 import dataclasses
 from contextlib import closing

@@ -13,7 +13,7 @@ def fail():
 
 
 @pytest.mark.parametrize("last", [False, True])
-def test_where_one_fails_the_others_end_with_the_step_at_hand(last):
+def test_after_a_failure_other_threads_end_after_their_step(last):
     steps = iter(range(10**7))
     works = [steps, fail()] if last else [fail(), steps]
     with pytest.raises(KeyboardInterrupt):
@@ -21,7 +21,7 @@ def test_where_one_fails_the_others_end_with_the_step_at_hand(last):
     assert next(steps, None) is not None
 
 
-def test_a_long_step_is_made_to_end_where_another_fails():
+def test_failure_ends_a_long_step_of_another_thread():
     ended = Event()
     with pytest.raises(KeyboardInterrupt):
         run_concurrently([(ended.wait() for _ in "a"), fail()], ended.set)

@@ -22,7 +22,7 @@ def turns(tmp_path, **more):
     return executor.turns()
 
 
-def test_everyone_has_a_turn_in_every_round_in_an_order_by_seed_group_and_replicate(tmp_path):
+def test_every_round_has_every_case_in_a_seeded_order(tmp_path):
     first = turns(tmp_path, one=group(THREE))
     rounds = [tuple(one) for one in zip(*[iter(first)] * len(THREE), strict=True)]
     assert {tuple(sorted(one)) for one in rounds} == {THREE}
@@ -40,14 +40,14 @@ def test_samples_carry_their_round(tmp_path):
     assert (found.low_s, found.high_s) == (pytest.approx(1e-3), pytest.approx(1e-3))
 
 
-def test_restless_cases_stop_on_their_budget(tmp_path):
+def test_noisy_cases_stop_at_their_budget(tmp_path):
     executor = FakeExecutor({"scatter": Act(seconds=0.3, noise=(1.0, 4.0, 0.3, 2.0))})
     found = timing(measure(executor, tmp_path)["scatter"])
     assert found.stopped == "budget"
     assert sum(found.samples_s[:-1]) <= SETTINGS.budget_s  # and one that is judged
 
 
-def test_a_call_longer_than_the_budget_is_sampled_once_and_once_judged(tmp_path):
+def test_call_longer_than_the_budget_is_sampled_and_verified_once(tmp_path):
     found = timing(measure(FakeExecutor({"scatter": Act(seconds=10.0)}), tmp_path)["scatter"])
     assert found.samples_s == (10.0, 10.0)
     assert (found.stopped, found.low_s) == ("budget", None)
@@ -57,7 +57,7 @@ def test_a_call_longer_than_the_budget_is_sampled_once_and_once_judged(tmp_path)
     ("seconds", "inner", "readings", "warm"),
     [(7e-6, 143, 3, True), (3e-4, 4, 3, True), (0.02, 1, 3, True), (0.03, 1, 1, True), (0.3, 1, 1, False)],
 )
-def test_a_reading_lasts_a_millisecond_and_a_turn_not_too_long(tmp_path, seconds, inner, readings, warm):
+def test_sample_lasts_a_millisecond(tmp_path, seconds, inner, readings, warm):
     executor = FakeExecutor({"scatter": Act(seconds=seconds)})
     found = measure(executor, tmp_path, group(["scatter"]))["scatter"]
     asked = next(arguments for *_, verb, arguments in executor.asked if verb == "sample")
@@ -75,13 +75,13 @@ def test_a_baseline_that_dies_late_does_not_decide_for_the_others(tmp_path):
     assert len(set(found.round)) < 12
 
 
-def test_the_clock_is_read_in_silence(tmp_path):
+def test_listener_is_paused_during_timing(tmp_path):
     heard = Heard()
     measure(FakeExecutor(), tmp_path, listener=heard)  # Heard objects to being drawn to meanwhile
     assert heard.events.count(("pause",)) == heard.events.count(("resume",)) > 0
 
 
-def test_a_group_that_does_not_fit_together_is_measured_one_by_one_and_says_so(tmp_path):
+def test_group_over_the_memory_limit_is_measured_separately(tmp_path):
     executor = FakeExecutor({name: Act(planned=600 * MIB) for name in THREE})
     found = measure(executor, tmp_path, group(THREE))
     samples = executor.turns()
@@ -113,7 +113,7 @@ def test_on_a_gpu_the_context_of_every_process_counts_and_so_does_the_size_of_th
 
 
 @pytest.mark.parametrize("depth", ["run", "check"])
-def test_a_case_near_the_memory_limit_has_the_memory_to_itself(tmp_path, depth):
+def test_case_near_the_memory_limit_runs_separately(tmp_path, depth):
     executor = FakeExecutor()
     beside = {}
 
@@ -139,7 +139,7 @@ def test_a_case_near_the_memory_limit_has_the_memory_to_itself(tmp_path, depth):
         assert [timing(found[name]).warnings for name in THREE] == [(), (warning,), (warning,)]
 
 
-def test_where_a_second_set_of_inputs_does_not_fit_they_stay_warm(tmp_path):
+def test_one_set_of_inputs_stays_warm(tmp_path):
     executor = FakeExecutor({"scatter": Act(planned=900 * MIB, input_bytes=200 * MIB)})
     found = measure(executor, tmp_path)
     ready = {who: arguments["sets"] for who, _, verb, arguments in executor.asked if verb == "ready"}
@@ -148,7 +148,7 @@ def test_where_a_second_set_of_inputs_does_not_fit_they_stay_warm(tmp_path):
 
 
 @pytest.mark.parametrize(("depth", "sets"), [("run", 3), ("check", 1)])
-def test_sets_that_nobody_samples_are_not_drawn(tmp_path, depth, sets):
+def test_unsampled_input_sets_are_not_drawn(tmp_path, depth, sets):
     executor = FakeExecutor()
     measure(executor, tmp_path, depth=depth)
     drawn = [a["sets"] for *_, verb, a in executor.asked if verb in {"inputs", "reference"}]
@@ -165,8 +165,8 @@ def test_the_latency_of_calls_on_a_device_is_a_median_over_turns(tmp_path):
     assert (measured.warnings, other.latency_s, other.warnings) == (("launches are included",), None, ())
 
 
-def test_starting_a_profiler_costs_a_case_none_of_its_fewest_rounds(tmp_path):
-    """Of 4 s at most a turn takes 1 s, of which its calls are 3 ms."""
+def test_profiler_start_does_not_reduce_the_fewest_rounds(tmp_path):
+    """A turn takes 1 s, including 3 ms of calls, of a budget of 4 s."""
     rounds_of = {}
     for method in ("cupti", "cuda_events"):
         executor = FakeExecutor()
@@ -181,7 +181,7 @@ def test_starting_a_profiler_costs_a_case_none_of_its_fewest_rounds(tmp_path):
     assert rounds_of == {"cupti": samples_needed(), "cuda_events": 1}
 
 
-def test_graphs_are_asked_for_where_replays_are_to_be_timed(tmp_path):
+def test_graphs_are_requested_for_timed_replays(tmp_path):
     executor = FakeExecutor()
     folder = tmp_path / "scratch"
     folder.mkdir()
@@ -200,7 +200,7 @@ def test_a_replay_that_is_wrong_on_fresh_values_is_incorrect(tmp_path):
     assert (record.reason or "").startswith("its CUDA graph reuses values of the captured call")
 
 
-def test_more_cores_than_were_given_are_a_broken_rule(tmp_path):
+def test_using_more_cores_than_threads_breaks_a_rule(tmp_path):
     found = measure(FakeExecutor({"scatter": Act(cores=2)}), tmp_path)
     assert (found["scatter"].status, found["scatter"].timing) == ("incorrect", None)
     assert found["scatter"].reason == (
@@ -216,7 +216,7 @@ def test_more_cores_than_were_given_are_a_broken_rule(tmp_path):
 
 
 class Disturbed:
-    """Notes who had been sampled when it was made, at each look, and when it was asked."""
+    """Records the sampled cases at its creation, at each look, and at the request for warnings."""
 
     gpu_readings = ()
 
@@ -239,7 +239,7 @@ class Disturbed:
         return 0.5
 
 
-def test_what_disturbed_the_machine_is_said_of_every_member(tmp_path, monkeypatch):
+def test_interference_warns_for_every_case(tmp_path, monkeypatch):
     executor = FakeExecutor()
     disturbed = Disturbed(executor)
     monkeypatch.setattr(sampling, "Interference", disturbed)
@@ -250,7 +250,7 @@ def test_what_disturbed_the_machine_is_said_of_every_member(tmp_path, monkeypatc
 
 
 def test_a_short_call_has_a_turn_in_the_round_of_a_long_ones_last(tmp_path):
-    """All rounds of a long baseline are its rival's, too: a ratio is over the rounds that both have."""
+    """A short case has samples in all rounds of a long baseline, because ratios are by round."""
     found = measure(FakeExecutor({"broadcast": Act(seconds=0.3)}), tmp_path)
     long, short = timing(found["broadcast"]), timing(found["scatter"])
     assert len(set(long.round)) > samples_needed()

@@ -28,7 +28,7 @@ ENDED = [(name, verb) for name in ("broadcast", "scatter") for verb in VERBS]
 
 @pytest.mark.parametrize(("name", "verb"), ENDED)
 @pytest.mark.parametrize("status", ENDS)
-def test_a_process_that_ends_decides_its_case_alone_baseline_or_not(tmp_path, status, name, verb):
+def test_process_death_settles_only_its_case(tmp_path, status, name, verb):
     found = measure(FakeExecutor({name: acting(verb, ENDS[status])}), tmp_path)
     ended, other = found.pop(name), found.popitem()[1]
     assert (ended.status, ended.reason, ended.timing) == (status, str(ENDS[status]), None)
@@ -55,7 +55,7 @@ def test_the_remedy_follows_from_the_end_and_not_from_its_words(tmp_path, end, r
     assert "remedy" not in found["broadcast"].to_json()
 
 
-def test_a_machine_that_starts_nothing_stops_the_run_and_leaves_nothing(tmp_path):
+def test_run_stops_if_no_process_can_start(tmp_path):
     executor = FakeExecutor({"scatter": Act(spawn=MachineError("no process can be started"))})
     with pytest.raises(MachineError):
         measure(executor, tmp_path)
@@ -63,7 +63,7 @@ def test_a_machine_that_starts_nothing_stops_the_run_and_leaves_nothing(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_scratch_folder_that_cannot_be_made_is_a_sentence(tmp_path):
+def test_scratch_folder_error_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     executor = FakeExecutor()
     with pytest.raises(MachineError, match="cannot be created"):
@@ -137,7 +137,7 @@ def test_a_larger_length_is_not_even_compiled_after_a_compile_that_timed_out(tmp
     assert {seq for who, seq, *_ in executor.asked if who == "scatter"} == {1024}
 
 
-def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_path):
+def test_case_predicted_over_budget_is_skipped(tmp_path):
     executor = FakeExecutor({"broadcast": Act(seconds=lambda seq: 0.1 * (seq / 1024) ** 2)})
     measured, _ = one_by_one(executor, tmp_path, 1024, 2048, 16384)
     assert [each["broadcast"].status for each in measured] == ["ok", "ok", "skipped"]
@@ -148,7 +148,7 @@ def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_
     assert timing(found["scatter"]).stopped == "interval"
 
 
-def test_the_statuses_here_are_the_closed_set():
+def test_all_statuses_are_covered():
     assert {*ENDS, "ok", "incorrect", "skipped", "planned", "unjudged"} == set(STATUSES)
 
 
@@ -162,7 +162,7 @@ def test_time_is_accounted_by_activity(tmp_path):
     assert shared.spent["turns"] == pytest.approx(0.0)
 
 
-def test_the_job_tells_a_process_all_it_needs(tmp_path):
+def test_job_has_all_fields_of_the_process(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path, group(["scatter"], mode="fwd_bwd"))
     (job, limit), (reference, _) = executor.jobs

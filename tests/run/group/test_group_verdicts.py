@@ -23,7 +23,7 @@ def judging(result, outcome):
     return executor  # which `judge` reads
 
 
-def test_contract_before_clock(tmp_path):
+def test_contract_is_checked_before_timing(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path)
     verbs = [verb for *_, verb, _ in executor.asked]
@@ -53,7 +53,7 @@ CHANGED = 'it changes its input "scores", which the next call gets'
         (None, 2, {"changed": "scores"}, "incorrect", True, LATER.format(CHANGED)),
     ],
 )
-def test_an_incorrect_case_is_not_timed_and_erases_nothing(
+def test_incorrect_case_is_not_timed_and_keeps_its_figures(
     tmp_path, name, expected, call, verdict, status, unexpected, says
 ):
     result = f"{name}/{call}"
@@ -69,7 +69,7 @@ def test_an_incorrect_case_is_not_timed_and_erases_nothing(
 
 @pytest.mark.parametrize("verb", ["inputs", "reference"])
 @pytest.mark.parametrize("status", ["oom", "timeout"])
-def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(tmp_path, verb, status):
+def test_reference_oom_or_timeout_makes_no_case_incorrect(tmp_path, verb, status):
     executor = FakeExecutor(reference=Act(verbs={verb: Ended(status, "raise --memory")}))
     shared = context(executor, tmp_path)
     found = measure(executor, tmp_path, shared=shared)
@@ -82,7 +82,7 @@ def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(t
 
 @pytest.mark.parametrize("verb", ["inputs", "reference", "judge"])
 @pytest.mark.parametrize("status", ["unjudged", "crashed"])
-def test_what_a_familys_own_code_raises_leaves_its_cases_without_a_time(tmp_path, verb, status):
+def test_family_code_error_leaves_cases_untimed(tmp_path, verb, status):
     executor = FakeExecutor(reference=Act(verbs={verb: Ended(status, "ValueError: bad", alive=True)}))
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {status}
@@ -102,7 +102,7 @@ def test_a_group_whose_reference_is_refused_is_unsupported(tmp_path, act):
 DIED = Ended("crashed", "killed by SIGKILL")
 
 
-def test_without_a_judge_no_case_has_a_time(tmp_path):
+def test_no_case_is_timed_without_a_reference_worker(tmp_path):
     found = measure(judging("broadcast/1", DIED), tmp_path)
     assert {(record.status, record.timing) for record in found.values()} == {("crashed", None)}
     assert reason(found["broadcast"]).endswith(
@@ -126,7 +126,7 @@ def judged_in(executor, name):
     return [arguments.get("fresh", {}).get("inputs") for arguments in turns]
 
 
-def test_every_case_is_judged_under_the_clock_twice_by_what_looks_like_a_turn(tmp_path):
+def test_every_case_has_two_verified_timed_calls(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path)
     for name in ("broadcast", "scatter"):
@@ -153,7 +153,7 @@ def recalling(seconds, again, calls=99):
     return Act(seconds=again, verbs={"sample": sample})
 
 
-def test_an_answer_that_is_remembered_by_its_values_is_found_by_its_time(tmp_path):
+def test_result_cached_by_input_value_is_detected(tmp_path):
     executor = FakeExecutor({"scatter": recalling(5e-3, 1e-3)})
     found = measure(executor, tmp_path)["scatter"]
     assert (found.status, found.timing) == ("incorrect", None)
@@ -171,9 +171,7 @@ def doubt_of(record):
 
 
 @pytest.mark.parametrize(("load", "status"), [(0.5, "ok"), (0.1, "incorrect")])
-def test_nothing_is_accused_of_memory_while_other_programs_take_the_processor(
-    tmp_path, monkeypatch, load, status
-):
+def test_no_memoization_verdict_while_other_programs_use_the_processor(tmp_path, monkeypatch, load, status):
     monkeypatch.setattr(sampling.Interference, "other_load", lambda _: load)
     act = recalling(5e-3, 1e-3)
     sample = act.verbs["sample"]
@@ -186,7 +184,7 @@ def test_nothing_is_accused_of_memory_while_other_programs_take_the_processor(
         )
 
 
-def test_nothing_is_accused_of_memory_that_a_rival_shows_in_the_same_moment(tmp_path):
+def test_no_memoization_verdict_if_another_case_is_also_slow(tmp_path):
     acts = {"scatter": recalling(5e-3, 1e-3), "broadcast": recalling(5e-3, 1e-3)}
     calls, slow = itertools.count(), acts["broadcast"].verbs["sample"]
 
@@ -209,7 +207,7 @@ def test_nothing_is_accused_of_memory_that_a_rival_shows_in_the_same_moment(tmp_
         (recalling(5e-3, 1e-3, calls=CONFIRMATIONS), "ok"),
     ],
 )
-def test_a_call_that_was_disturbed_is_no_memory(tmp_path, act, status):
+def test_disturbed_call_is_not_memoization(tmp_path, act, status):
     assert measure(FakeExecutor({"scatter": act}), tmp_path)["scatter"].status == status
 
 
@@ -229,7 +227,7 @@ def hesitating(seconds, *, busier=False):
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(5.9e-3, "ok"), (6.1e-3, "incorrect")])
-def test_a_memory_that_waits_until_nobody_looks_is_found_beside_its_samples(tmp_path, seconds, status):
+def test_delayed_cache_is_detected_from_samples(tmp_path, seconds, status):
     found = measure(FakeExecutor({"scatter": hesitating(seconds)}), tmp_path)["scatter"]
     assert found.status == status
     if status == "incorrect":
@@ -238,7 +236,7 @@ def test_a_memory_that_waits_until_nobody_looks_is_found_beside_its_samples(tmp_
         )
 
 
-def test_a_machine_that_is_busier_at_the_end_makes_no_memory(tmp_path):
+def test_busier_machine_at_the_end_is_not_memoization(tmp_path):
     executor = FakeExecutor({"scatter": hesitating(9e-3, busier=True)})
     assert measure(executor, tmp_path)["scatter"].status == "ok"
     drawn = {arguments["name"] for *_, verb, arguments in executor.asked if verb == "fresh"}

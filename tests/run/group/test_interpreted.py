@@ -1,4 +1,4 @@
-"""Cases whose calls are an interpreter's here: judged, and never timed."""
+"""Cases that run in an interpreter here are verified, but not timed."""
 
 import pytest
 
@@ -14,7 +14,7 @@ SLOW = Ended("timeout", "no reply within 60 s; raise --timeout")
 
 @pytest.fixture(autouse=True)
 def interpreter(monkeypatch):
-    """jax's cases stand for those of a framework that the cpu interprets."""
+    """Use jax's cases as cases of a framework that is interpreted on the cpu."""
     monkeypatch.setitem(known_frameworks.BUILT_IN, "jax", f"{__name__}:INTERPRETED")
 
 
@@ -22,7 +22,7 @@ def verbs_of(executor):
     return set(executor.verbs("scatter"))
 
 
-def test_a_right_answer_is_planned_and_has_no_time(tmp_path):
+def test_correct_interpreted_case_is_planned_and_untimed(tmp_path):
     executor = FakeExecutor()
     record = measure(executor, tmp_path)["scatter"]
     assert (record.status, record.correctness.passed, record.timing) == ("planned", True, None)
@@ -30,7 +30,7 @@ def test_a_right_answer_is_planned_and_has_no_time(tmp_path):
     assert "sample" not in verbs_of(executor)
 
 
-def test_a_check_asks_for_no_time_and_is_ok(tmp_path):
+def test_check_of_interpreted_case_is_ok(tmp_path):
     executor = FakeExecutor()
     assert (
         measure(executor, tmp_path, shared=context(executor, tmp_path, depth="check"))["scatter"].status
@@ -38,7 +38,7 @@ def test_a_check_asks_for_no_time_and_is_ok(tmp_path):
     )
 
 
-def test_what_the_interpreter_does_not_end_is_not_asked_of_longer_ones(tmp_path):
+def test_interpreter_timeout_skips_longer_lengths(tmp_path):
     executor = FakeExecutor({"scatter": Act(verbs={"check": SLOW})})
     shared = context(executor, tmp_path)
     first, second = (measure(executor, tmp_path, group(seq=seq), shared=shared) for seq in (1024, 4096))

@@ -17,7 +17,7 @@ NAMES = ("broadcast", "scatter")
 
 
 def over_distributions(*distributions: str) -> Schedule:
-    """A suite of one length whose groups differ in their distribution."""
+    """A suite of one length with groups of different distributions."""
 
     def group(data: str) -> Group:
         cases = [Case.of(f"mask/{name}", {}, {FIELD: data, "rows": 4, "seq": 1024}) for name in NAMES]
@@ -40,13 +40,13 @@ def join_groups(planned):
     return interleave(planned, FIELD, 0.99)
 
 
-def test_everyone_has_a_turn_in_every_round_on_every_distribution(tmp_path):
+def test_every_case_is_in_every_round_for_every_distribution(tmp_path):
     records = measure(FakeExecutor(), tmp_path, join_groups(over_distributions("iid", "tied", "zeros")))
     assert [record.status for record in records] == ["ok"] * 6
     assert len({tuple(sorted(set(record.timing.round))) for record in records}) == 1
 
 
-def test_each_distribution_has_inputs_and_a_reference_of_its_own(tmp_path):
+def test_each_distribution_has_separate_inputs_and_reference(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path, join_groups(over_distributions("iid", "tied")))
     of = {}
@@ -62,7 +62,7 @@ def test_each_distribution_has_inputs_and_a_reference_of_its_own(tmp_path):
     assert judged_in == {"inputs", "reference", "judge", "fresh"}
 
 
-def test_an_implementation_that_is_wrong_on_one_distribution_is_timed_on_the_others(tmp_path):
+def test_implementation_incorrect_on_one_distribution_is_timed_on_others(tmp_path):
     executor = FakeExecutor()
     judge = iter(("", "", "", "3 elements differ"))
 
@@ -76,7 +76,7 @@ def test_an_implementation_that_is_wrong_on_one_distribution_is_timed_on_the_oth
     assert [record.status for record in records] == ["ok", "ok", "ok", "incorrect"]
 
 
-def test_what_does_not_fit_together_is_measured_by_distribution_in_rounds_that_no_other_has(tmp_path):
+def test_distributions_that_do_not_fit_together_have_separate_rounds(tmp_path):
     executor = FakeExecutor({name: Act(planned=300 * MIB) for name in NAMES})
     planned = join_groups(over_distributions("iid", "tied"))
     records = measure(executor, tmp_path, planned)
@@ -90,7 +90,7 @@ def test_what_does_not_fit_together_is_measured_by_distribution_in_rounds_that_n
     assert (scatter.largest.is_different, scatter.largest.ratio.reason) == (False, "no round has all sides")
 
 
-def test_a_case_that_needs_the_memory_to_itself_takes_no_case_of_other_inputs_along(tmp_path):
+def test_case_near_memory_limit_does_not_end_cases_of_other_inputs(tmp_path):
     planned = {"scatter": Act(planned=int(0.9 * SETTINGS.memory_bytes))}
     records = measure(FakeExecutor(planned), tmp_path, join_groups(over_distributions("iid", "tied")))
     assert [record.status for record in records] == ["ok"] * 4
@@ -98,7 +98,7 @@ def test_a_case_that_needs_the_memory_to_itself_takes_no_case_of_other_inputs_al
 
 
 class BusyMachine(FakeExecutor):
-    """From a time of its clock on the machine is busy, which triples the time of `broadcast` alone."""
+    """From this time on the machine is busy, which triples the time of `broadcast` only."""
 
     def __init__(self, since: float) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ def told_apart(executor, folder, planned):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 0.7])
-def test_a_load_that_begins_meanwhile_is_no_factor_between_distributions(tmp_path, share):
+def test_starting_load_does_not_change_ratio_between_distributions(tmp_path, share):
     quiet = BusyMachine(float("inf"))
     measure(quiet, tmp_path, join_groups(over_distributions("iid", "tied")))
     executor = BusyMachine(share * quiet.clock.now)

@@ -29,7 +29,7 @@ ODD: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("verb", "answer", "says"), ODD)
-def test_an_odd_answer_ends_its_case_alone(tmp_path, verb, answer, says):
+def test_malformed_reply_ends_only_its_case(tmp_path, verb, answer, says):
     executor = FakeExecutor({"scatter": Act(verbs={verb: lambda _: answer})})
     records = measure(executor, tmp_path, group(THREE))
     assert records["scatter"].status == "crashed"
@@ -45,7 +45,7 @@ def test_an_odd_answer_ends_its_case_alone(tmp_path, verb, answer, says):
 @pytest.mark.parametrize(
     "answer", ["haha", {"correctness": None}, {"correctness": {}}, {"reason": None}, {"changed": 0}]
 )
-def test_an_odd_verdict_ends_its_case_alone(tmp_path, answer):
+def test_malformed_contract_result_ends_only_its_case(tmp_path, answer):
     def judge(arguments):
         return answer if executor.results[arguments["result"]].startswith("scatter") else {}
 
@@ -59,7 +59,7 @@ def test_an_odd_verdict_ends_its_case_alone(tmp_path, answer):
 
 
 @pytest.mark.parametrize(("verb", "answer"), [("inputs", [1]), ("reference", "dear")])
-def test_an_odd_reference_is_every_cases_crash_with_a_sentence(tmp_path, verb, answer):
+def test_malformed_reference_reply_crashes_every_case(tmp_path, verb, answer):
     records = measure(FakeExecutor(reference=Act(verbs={verb: answer})), tmp_path)
     assert {record.status for record in records.values()} == {"crashed"}
     assert all(f'it replied to "{verb}" in an invalid form' in reason(record) for record in records.values())

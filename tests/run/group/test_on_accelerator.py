@@ -22,7 +22,7 @@ def group_on_cuda(*names):
     return Group(cases[0].group, cases, {case.id: () for case in cases}, SETTINGS)
 
 
-def test_contexts_are_created_side_by_side_while_inputs_are_drawn(tmp_path):
+def test_contexts_are_created_concurrently_while_inputs_are_drawn(tmp_path):
     together = Barrier(len(TRACED) + 1)
 
     def meet(_):
@@ -36,14 +36,14 @@ def test_contexts_are_created_side_by_side_while_inputs_are_drawn(tmp_path):
     assert executor.verbs("reference").count("inputs") == 1
 
 
-def test_what_may_be_tuned_by_the_devices_clock_is_compiled_alone_and_last(tmp_path):
+def test_tuned_programs_are_compiled_last_and_not_concurrently(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path, group_on_cuda(*COMPILED, *TRACED))
     prepared = [name for name, _, verb, _ in executor.asked if verb == "prepare"]
     assert prepared[len(TRACED) :] == list(COMPILED)
 
 
-def test_ctrl_c_meanwhile_accuses_no_case_of_the_death_of_its_process(tmp_path):
+def test_ctrl_c_during_compilation_crashes_no_case(tmp_path):
     killed = Event()
 
     def wait_until_killed(_):

@@ -1,4 +1,4 @@
-"""The rounds of a profile: as many as an interval needs, and none that would hide why there are none."""
+"""The rounds of a profile: as many as an interval needs, and a reason if there are none."""
 
 import dataclasses
 
@@ -30,13 +30,13 @@ def test_a_profile_follows_the_samples_of_every_case(tmp_path):
     assert verbs[-1] == "count_stages"
 
 
-def test_a_long_case_has_the_rounds_that_an_interval_needs_whatever_its_budget(tmp_path):
+def test_long_case_gets_rounds_for_an_interval_beyond_its_budget(tmp_path):
     records, _ = profiled(tmp_path, scatter=Act(seconds=3.0))
     assert records["scatter"].profile is not None
     assert len(records["scatter"].profile.plain_s) == samples_needed()
 
 
-def test_what_was_measured_stays_where_a_framework_cannot_be_profiled(tmp_path):
+def test_timings_remain_if_a_framework_cannot_be_profiled(tmp_path):
     refuses = Act(
         verbs={"profile": {"refused": "one program; profile another", "stages": {}, "plain_s": 0.0}}
     )
@@ -69,7 +69,7 @@ def with_extras(tmp_path, extras, **acts):
     return measure(executor, folder, group(["scatter"]), shared=shared)
 
 
-def test_operators_and_a_trace_are_there_where_asked_for(tmp_path):
+def test_operators_and_trace_are_recorded_on_request(tmp_path):
     file = tmp_path / "made" / "call.json"
     profile = with_extras(tmp_path, ProfileExtras(operators=True, trace=file))["scatter"].profile
     assert profile is not None
@@ -99,7 +99,7 @@ def test_the_kernels_of_a_case_are_named_after_its_samples(tmp_path):
         (Ended("timeout", "no reply within 60 s"), "no reply within 60 s"),
     ],
 )
-def test_a_profiler_that_fails_costs_a_case_none_of_its_figures(tmp_path, answer, why):
+def test_failing_profiler_keeps_the_figures_of_a_case(tmp_path, answer, why):
     record = measure(FakeExecutor({"scatter": Act(verbs={"kernels": answer})}), tmp_path, CUDA)["scatter"]
     assert (record.status, record.kernels_run, record.kernels_unknown) == ("ok", (), why)
     assert record.timing is not None

@@ -15,7 +15,7 @@ def feed_rounds(stopping, case, levels, seconds=0.01):
 
 
 def both_fed(**levels):
-    """After rounds of 10 ms of `slow`, and of `fast`, whose baseline it is."""
+    """A stopping rule after rounds of 10 ms of the baseline `slow`, and of `fast`."""
     stopping = Stopping(BOTH, 0.05, 4.0)
     for case, own in levels.items():
         feed_rounds(stopping, case, own)
@@ -45,7 +45,7 @@ def test_a_higher_level_takes_more_rounds():
     assert few.is_narrow("one")
 
 
-def test_a_drift_that_both_share_does_not_widen_their_ratio():
+def test_common_drift_does_not_widen_the_ratio():
     drift = [1.0, 1.5, 2.0, 1.2, 0.7, 1.9]
     stopping = both_fed(slow=[2 * d for d in drift], fast=drift)
     assert stopping.is_narrow("fast")
@@ -68,7 +68,7 @@ def test_a_dropped_baseline_does_not_decide(rounds):
     assert stopping.cases_to_sample(["fast"]) == []
 
 
-def test_the_last_turn_of_a_long_call_is_kept_free():
+def test_last_turn_of_a_long_call_is_reserved():
     stopping = Stopping({}, 0.05, 1.0, {"one"})
     for each in ("one", "other"):
         feed_rounds(stopping, each, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], seconds=0.14)

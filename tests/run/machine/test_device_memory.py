@@ -1,4 +1,4 @@
-"""What a fingerprint says of a GPU's memory."""
+"""The memory of a GPU from its fingerprint."""
 
 import pytest
 
@@ -15,5 +15,5 @@ def test_a_size_that_the_driver_does_not_give_is_no_limit(size):
 
 
 @pytest.mark.parametrize("device", ["cpu", "tpu"])
-def test_elsewhere_memory_is_the_setting_alone(device):
+def test_host_memory_limit_is_only_the_setting(device):
     assert DeviceMemory.of(device, {}) == DeviceMemory()

@@ -1,4 +1,4 @@
-"""Counters in a folder that stands for a machine, and an NVML that is made up: what moved is known."""
+"""Interference with fake counters in a folder, and a fake NVML."""
 
 import subprocess
 import sys
@@ -99,7 +99,7 @@ CLOCK = "the processor's clock varied from {} to {} MHz during sampling; fix it 
         ("clocks", [(3_400_000,), (3_059_000,)], CLOCK.format(3059, 3400)),
     ],
 )
-def test_what_may_have_slowed_a_group_is_a_warning(bench, counter, looks, warned):
+def test_interference_is_a_warning(bench, counter, looks, warned):
     getattr(bench, counter)(*looks[0])
     watch = Interference("cuda", machine=bench.machine, open_gpu=lambda: UNREAD)
     for values in looks:
@@ -110,7 +110,7 @@ def test_what_may_have_slowed_a_group_is_a_warning(bench, counter, looks, warned
     assert [sentence[: len(warned)] for sentence in found] == [warned] * bool(warned)
 
 
-def test_looking_ends_where_it_takes_long(bench):
+def test_slow_clock_reads_stop(bench):
     """Every look takes 20 ms here: after three it has cost more than 5 ms a round and 50 ms once."""
     bench.clocks(3_400_000)
     ticks = iter(range(100))
@@ -122,7 +122,7 @@ def test_looking_ends_where_it_takes_long(bench):
     assert [each.round for each in watch.gpu_readings] == [0, 1, 2, 3, 6], "and once at the end"
 
 
-def test_what_other_programs_took_is_what_its_own_tree_did_not(monkeypatch):
+def test_other_load_excludes_the_own_process_tree(monkeypatch):
     own = iter((10.0, 10.5))
     monkeypatch.setattr(interference, "own_seconds", lambda: next(own))
     monkeypatch.setattr(interference.os, "sysconf", lambda _: 100)
@@ -133,7 +133,7 @@ def test_what_other_programs_took_is_what_its_own_tree_did_not(monkeypatch):
     assert watch.other_load() == 1.0  # 2.5 s less 0.5 s in 2 s
 
 
-def test_the_own_tree_counts_children_that_have_ended():
+def test_own_time_includes_ended_children():
     before = own_seconds()
     subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"], check=True)
     assert own_seconds() >= before + 0.25
@@ -202,7 +202,7 @@ def test_it_is_the_first_visible_gpu(monkeypatch, visible, found):
         ("0", None, "sampling; pip install nvidia-ml-py"),
     ],
 )
-def test_clocks_that_cannot_be_read_are_a_sentence(monkeypatch, visible, nvml, why):
+def test_unreadable_clocks_are_one_sentence(monkeypatch, visible, nvml, why):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     assert str(open_clocks()).startswith("the GPU's clocks were not read during sampling")
@@ -231,12 +231,12 @@ def reading(sm, reasons=0, memory=2619):
         ([], ""),
     ],
 )
-def test_what_may_have_moved_a_time_on_a_gpu_is_a_warning(readings, begins):
+def test_gpu_clock_changes_are_warnings(readings, begins):
     assert [sentence[: len(begins)] for sentence in clock_warnings(readings)] == [begins] * bool(begins)
 
 
 class AskedBetweenTurns(Nvml):
-    """Objects to being asked while a worker has its turn."""
+    """Fails if it is called while a worker has its turn."""
 
     def __init__(self, heard, *sm):
         super().__init__(*sm)
@@ -247,7 +247,7 @@ class AskedBetweenTurns(Nvml):
         return super().clock(gpu, which)
 
 
-def test_every_time_keeps_the_readings_of_its_rounds(tmp_path, monkeypatch):
+def test_every_timing_has_the_gpu_readings_of_its_rounds(tmp_path, monkeypatch):
     heard = Heard()
     nvml = AskedBetweenTurns(heard, 1980, 1980, 1755)
 
@@ -267,7 +267,7 @@ def test_every_time_keeps_the_readings_of_its_rounds(tmp_path, monkeypatch):
     assert any("varied from 1755 to 1980 MHz" in warning for warning in took.warnings)
 
 
-def test_what_was_read_in_one_line():
+def test_gpu_readings_are_summarised_in_one_line():
     readings = [reading(1755), reading(1980), reading(None)]
     assert gpu_state(readings) == (
         "GPU while it was sampled: SM 1755 to 1980 MHz, memory 2619 MHz, 41 °C, 212 W, 3 looks"

@@ -1,4 +1,4 @@
-"""One benchmark per device: who holds it, and that death frees it."""
+"""The device lock: its holder, and its release at the holder's death."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def holder(where):
     return process
 
 
-def test_a_held_device_names_process_command_and_age_and_is_free_after_its_death(where, monkeypatch):
+def test_device_error_names_the_holder_and_lock_ends_with_it(where, monkeypatch):
     monkeypatch.setattr(lock, "POLL_SECONDS", 0.01)
     told = []
 
@@ -80,27 +80,27 @@ def test_a_held_device_names_process_command_and_age_and_is_free_after_its_death
 
 
 @pytest.mark.parametrize("content", ["", "not json", "[]", "{}", '{"pid": 1, "command": "x", "since": "y"}'])
-def test_a_holder_that_has_not_said_its_name(where, content):
+def test_unsigned_lock_has_an_unknown_holder(where, content):
     with device_lock("cpu", "seqsweep run", where):
         where.write_text(content)
         assert held_by("cpu", where) == "another process (unknown command)"
 
 
-def test_nobody_else_can_hold_it(where):
+def test_lock_file_is_private(where):
     where.touch(0o666)
     with device_lock("cpu", "seqsweep run", where):
         assert where.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_of_somebody_else_is_refused(where, monkeypatch):
+def test_lock_file_of_another_user_is_refused(where, monkeypatch):
     where.touch()
     monkeypatch.setattr(os, "geteuid", lambda: where.stat().st_uid + 1)
     with pytest.raises(MachineError, match="belongs to another user"), device_lock("cpu", "run", where):
         pass
 
 
-def test_what_is_no_file_is_a_sentence(tmp_path):
-    """In a process of its own, since opening a FIFO may wait for ever."""
+def test_path_that_is_not_a_file_is_an_error(tmp_path):
+    """In a separate process, because opening a FIFO may block forever."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "fifo")
@@ -136,7 +136,7 @@ def test_a_lock_of_another_user_counts(where, tmp_path, monkeypatch):
         pass
 
 
-def test_devices_and_users_have_locks_of_their_own(monkeypatch):
+def test_devices_and_users_have_separate_locks(monkeypatch):
     own = lock.lock_path("cpu")
     assert own != lock.lock_path("cuda")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)

@@ -79,7 +79,7 @@ OVER = "resident memory reached 11.0 GiB, over the limit of 10.0 GiB; raise --me
         ({}, {"private": {1: 40, 2: 1}, "repeated": {1: 30}}, OVER, "10.0"),
     ],
 )
-def test_what_processes_take_together_and_each_of_its_own(memory, at_fork, sizes, says, near):
+def test_memory_is_counted_per_process_and_together(memory, at_fork, sizes, says, near):
     memory.private = at_fork
     watched = watching(1, 2)
     vars(memory).update(sizes)
@@ -88,7 +88,7 @@ def test_what_processes_take_together_and_each_of_its_own(memory, at_fork, sizes
     assert watched.near_limit(1) == (f"using {near} GiB of the 10.0 GiB allowed" if near else None)
 
 
-def test_the_dead_do_not_count(memory):
+def test_ended_processes_do_not_count(memory):
     watched = watching(1, 2)
     memory.private = {1: 9, 2: 9}
     assert watched.look(1)
@@ -97,7 +97,7 @@ def test_the_dead_do_not_count(memory):
 
 
 @pytest.mark.parametrize("pid", [os.getpid(), 2**22 + 1], ids=["this one", "one that has ended"])
-def test_a_real_process_can_be_looked_at(pid):
+def test_memory_of_a_real_process_is_read(pid):
     watched = MemoryMonitor()
     watched.limit_bytes = 10 * GIB
     watched.add(pid, 10 * GIB)
@@ -105,7 +105,7 @@ def test_a_real_process_can_be_looked_at(pid):
     assert watched.near_limit(pid) is None
 
 
-def test_nobody_is_blamed_by_an_old_count(memory, monkeypatch):
+def test_old_count_exceeds_no_limit(memory, monkeypatch):
     now = iter([100.0, 101.0, 102.0, 103.0])
     monkeypatch.setattr(memory_monitor.time, "monotonic", lambda: next(now))
     watched = watching(1)
@@ -131,7 +131,7 @@ os.wait()
 
 
 @pytest.mark.parametrize(("does", "most_mib"), [("reads", 64), ("writes", 400)])
-def test_forked_children_take_what_they_write(does, most_mib):
+def test_forked_children_count_written_pages(does, most_mib):
     command = [sys.executable, "-c", FATHER, does]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as father:
         try:

@@ -1,4 +1,4 @@
-"""A worker that prints without end fills no disk, and its last words are kept."""
+"""Endless output of a worker does not fill the disk, and its end is kept."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def log(tmp_path, monkeypatch):
     return Log(tmp_path / "worker.log")
 
 
-def test_a_long_log_is_cut_and_goes_on_at_its_beginning(log):
+def test_long_log_is_truncated_and_continued(log):
     with log.open() as file:
         file.write(b"x" * 101)
         file.flush()
@@ -23,7 +23,7 @@ def test_a_long_log_is_cut_and_goes_on_at_its_beginning(log):
     assert log.path.stat().st_blocks <= 8
 
 
-def test_a_log_that_a_worker_removed_is_no_error(log):
+def test_removed_log_is_not_an_error(log):
     log.cut()
     log.remove()
     assert log.tail() == ""

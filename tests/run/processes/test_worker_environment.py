@@ -1,4 +1,4 @@
-"""What the environment of a worker keeps the same in all of them."""
+"""The environment variables that make workers behave equally."""
 
 import platform
 import subprocess
@@ -24,7 +24,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator than glibc's")
-def test_a_call_finds_the_memory_that_the_one_before_has_freed():
+def test_freed_memory_is_reused_by_the_next_call():
     said = subprocess.run(
         [sys.executable, "-c", FAULTS],
         env=worker_environment("cpu"),

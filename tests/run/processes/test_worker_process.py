@@ -33,9 +33,7 @@ FULL, MANY_FILES = (OSError(number, os.strerror(number)) for number in (errno.EN
         (Log, "open", FULL, "cannot start a process in"),
     ],
 )
-def test_what_the_machine_refuses_is_a_sentence_and_leaves_nothing(
-    tmp_path, monkeypatch, holder, name, error, says
-):
+def test_start_errors_are_one_sentence_and_clean_up(tmp_path, monkeypatch, holder, name, error, says):
     def refuse(*_, **__):
         raise error
 
@@ -60,9 +58,7 @@ def server(tmp_path, monkeypatch):
     theirs.close()
 
 
-def test_a_worker_with_the_id_of_an_ended_one_is_neither_dead_nor_killed_in_its_place(
-    server, tmp_path, monkeypatch
-):
+def test_reused_process_id_is_not_killed(server, tmp_path, monkeypatch):
     client, end = server
     signals = []
     monkeypatch.setattr(os, "kill", lambda *sent: signals.append(sent))
@@ -83,8 +79,8 @@ def test_a_worker_with_the_id_of_an_ended_one_is_neither_dead_nor_killed_in_its_
     assert signals == [(2**30, signal.SIGKILL)] * 2
 
 
-def test_a_thread_that_asks_for_ends_takes_no_other_threads_worker(server):
-    """Threads share a server: its answer to a fork is not for whoever looks whether a worker has ended."""
+def test_thread_reading_exits_keeps_other_threads_workers(server):
+    """Threads share a server: a thread that reads exits must not take the reply to another thread's fork."""
     client, end = server
     forked = []
     forking = threading.Thread(target=lambda: forked.append(client.fork(SimpleNamespace(to_json=dict), [])))
