@@ -127,7 +127,7 @@ def test_a_kernel_without_a_family_is_compiled(tmp_path):
     assert done.code == 0, done.err
     answer, _, table = done.out.partition("\n\n")
     assert answer.startswith("cuda:a100: hungry uses 255 registers and spills")
-    assert "most at kernels.py:" in answer
+    assert "most spills are at kernels.py:" in answer
     assert table.startswith("kernels.py::hungry on cuda:a100\n")
     assert not (tmp_path / "results").exists()
 
