@@ -25,8 +25,8 @@ from harness.core.grouped import grouped
 ROUNDING = 1e-12  # relative error of floating-point arithmetic between equal figures
 
 FORM = (
-    "needs one of published (a number, or both ends of a range), follows and found, optionally with a bound; "
-    'or several, which are compared, optionally within=(0.05, "reason"); a premise must be compared'
+    "needs published (a number, or both ends of a range), follows or found. Several of them are compared, "
+    'optionally within=(0.05, "reason"). A premise must be compared'
 )
 
 

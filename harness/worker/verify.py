@@ -115,7 +115,7 @@ def _judge_result(
         shapes = [tuple(leaf.shape) for leaf in array_files.leaves(result)]
         expected_shapes = [expected.whole_shape(leaf) for leaf in array_files.leaves(expected.result)]
         if shapes != expected_shapes:
-            laid_out = f", laid out {semantics.layout}" if semantics.layout else ""
+            laid_out = f", with axes {semantics.layout}" if semantics.layout else ""
             text = f"the result has shapes {shapes}; the reference has {expected_shapes}{laid_out}"
             return Judgement(False, {"mismatches": None}, text)
         result = array_files.map_leaves(result, lambda leaf: leaf[:, expected.rows])

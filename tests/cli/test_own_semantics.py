@@ -8,7 +8,7 @@ import pytest
 
 FILE = Path(__file__).with_name("own_plugin.py")
 NAMES = ("smooth", "rough", "near", "unjudged", "misshapen", "transposed")
-OWN = "rel rms ≤ 0.02 against a reference of its own"
+OWN = "rel rms ≤ 0.02 against the author's reference"
 NEAR = "rel rms ≤ 0.25 against the reference of exact"
 
 
@@ -61,7 +61,7 @@ def test_each_is_judged_by_what_its_author_brings(run, records):
 
 def test_what_is_wrong_is_named_with_file_and_line(records):
     assert records["rough"]["reason"] == (
-        f"result is off by 1.00e-01 relative RMS; 0.02 is allowed (by the contract in {place('rough')})"
+        f"result has relative RMS error 1.00e-01; 0.02 is allowed (by the contract in {place('rough')})"
     )
     raising = FILE.read_text().partition("raise ValueError")[0].count("\n") + 1
     assert records["unjudged"]["reason"] == (
@@ -120,6 +120,6 @@ def test_a_wrong_bound_is_wrong_usage(in_process, tmp_path):
     said = in_process("list", "--plugin", str(wrong))
     assert said.code == 2
     assert said.err.startswith(
-        f"seqsweep: plugin {wrong} cannot be read: {wrong}:2: within(rel_rms=0): a bound"
+        f"seqsweep: plugin {wrong} cannot be read: {wrong}:2: within(rel_rms=0): write a number"
     )
     assert said.err.count("\n") == 1

@@ -270,6 +270,6 @@ def test_every_timing_has_the_gpu_readings_of_its_rounds(tmp_path, monkeypatch):
 def test_gpu_readings_are_summarised_in_one_line():
     readings = [reading(1755), reading(1980), reading(None)]
     assert gpu_state(readings) == (
-        "GPU while it was sampled: SM 1755 to 1980 MHz, memory 2619 MHz, 41 °C, 212 W, 3 looks"
+        "GPU during sampling: SM 1755 to 1980 MHz, memory 2619 MHz, 41 °C, 212 W, 3 readings"
     )
     assert gpu_state([]) == gpu_state([GpuReading(0, None, None, None, None, None)]) == ""
