@@ -83,7 +83,7 @@ def check(
 @command(group, "static")
 def static(
     suites: Words = argument("Suites, family/name, or FILE.py::KERNEL (default: the default suites)."),
-    target: Words = option(TARGETS, "Targets: host,cuda:h200,cuda:sm_90,tpu:v5p:4x4x8 (default: host)."),
+    target: Words = option(TARGETS, "Targets: for example host,cuda:h200,tpu:v5p (default: host)."),
     *,
     pages: measuring_options.PageFlags,
     launch: measuring_options.LaunchFlags,

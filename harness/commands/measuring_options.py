@@ -52,8 +52,8 @@ class SamplingFlags:
     """How long and how precisely to measure, and what to compare with."""
 
     baseline: Text = option(SELECTION, "Implementation that speedups are relative to (default: the suite's).")
-    budget: Text = option(LIMITS, "Sampling time per case (default: bench.yaml's, else 4s).")
-    precision: Text = option(LIMITS, "Stop at this half-width of the speedup's interval (default: 5%).")
+    budget: Text = option(LIMITS, "Sampling time per case; longer calls are skipped (default: bench.yaml's).")
+    precision: Text = option(LIMITS, "Stop sampling when the speedup is known to ± this share (default: 5%).")
     replicates: int = option(LIMITS, "Fresh processes per case; with 4 or more, intervals cover them.", 1)
     resume: bool = flag(RUN, "Resume the latest interrupted run of these suites.")
 
@@ -123,13 +123,13 @@ class GateFlags:
     """Which base to compare with, how to decide, and where the result is written."""
 
     against: Text = option(GATE, "Base: git:REF, impl:NAME or py:INTERPRETER (default: the merge base).")
-    cases: Words = option(GATE, "Patterns of cases to compare: 'mask/*seq=4096*' (default: all).")
+    cases: Words = option(GATE, "Patterns of case ids to compare: 'mask/*seq=4096:*' (default: all).")
     everything: bool = flag(GATE, "Also measure cases with equal code.", name="--all")
     dry_run: bool = flag(GATE, "List what would be measured without running anything.")
     delta: Text = option(GATE, "Smallest slowdown to detect (default: the suite's, else 5%).")
     max_pairs: int = option(GATE, "Maximum number of process pairs per case.", 12)
     budget: str = option(GATE, "Wall time for the whole gate.", "300s")
-    explain: Text = option(GATE, "Show the evidence for the verdict on this case.")
+    explain: Text = option(GATE, "Show the evidence for the verdicts on cases that match this pattern.")
     last: bool = flag(GATE, "Show the latest gate again without measuring.")
     self_check: bool = flag(GATE, "Compare the working tree with itself.")
     static: bool = flag(GATE, "Compare compiled figures and contracts only; time nothing.")

@@ -64,7 +64,7 @@ SELECTION, LIMITS, RUN, PLACES, OUTPUT = "Selection", "Limits", "Run", "Places",
 Text = str | None
 Words = list[str] | None
 
-NOTES = flag(OUTPUT, "Show all footnotes and cases (default: one of each kind).")
+NOTES = flag(OUTPUT, "Show every footnote with all its cases (default: one of each kind).")
 JSON = flag(OUTPUT, "Print one JSON object on stdout instead of text.")
 WAIT = flag(LIMITS, "Wait while another benchmark uses the device (default: exit with 5).")
 CONFIG = option(PLACES, "Configuration file (default: the nearest bench.yaml, else the built-in one).")

@@ -69,7 +69,7 @@ def test_what_is_wrong_is_named_with_file_and_line(records):
         f"ValueError: no such mask (own_plugin.py:{raising})"
     )
     assert f"(defined in {place('misshapen')}) cannot be computed" in records["misshapen"]["reason"]
-    assert "it returns the shape (1, 1, 256) where axis 1 has 4 rows" in records["misshapen"]["reason"]
+    assert "returns shape (1, 1, 256), but axis 1 must have 4 " in records["misshapen"]["reason"]
     assert records["transposed"]["reason"] == (
         "result has shape (1, 256, 4); the reference has (1, 4, 256) "
         f"(by the contract in {place('transposed')})"

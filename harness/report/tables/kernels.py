@@ -35,7 +35,10 @@ COLUMNS = (
     Column("spilled", caption="spilled: local memory per thread, from the machine code."),
     Column("shared", rank=3, caption="shared: memory per block, without the 1 KiB that the system reserves."),
     Column("tensor", rank=8),
-    Column("blocks/SM", caption="blocks/SM: resident blocks per multiprocessor; limit: what prevents more."),
+    Column(
+        "blocks/SM",
+        caption="blocks/SM: resident blocks per multiprocessor (occupancy); limit: what prevents more.",
+    ),
     Column("limit", right=False),
     Column("waves", rank=4, caption="waves: times the grid fills the GPU; idle: idle share of the last one."),
     Column("idle", rank=7),
@@ -109,6 +112,11 @@ def warning_lines(panel: SuiteResults, *targets: str) -> list[str]:
         for record, static in longest.values()
         for sentence in warning_sentences(static.kernels, targets[0], _owner(record))
     ]
+
+
+def _occupancy_text(kernel: KernelFigures) -> str:
+    share = "" if kernel.occupancy is None else f" ({100 * kernel.occupancy:.0f} %)"
+    return f"{kernel.blocks_per_sm}{share}"
 
 
 def answer_lines(target: str, kernels: Sequence[tuple[str, KernelFigures]]) -> list[str]:
@@ -196,7 +204,7 @@ def _cells(kernel: KernelFigures) -> list[Cell | str]:
         Cell(short_bytes(kernel.spilled_bytes), style="red" if kernel.spilled_bytes else ""),
         short_bytes(kernel.shared_bytes),
         _cell(kernel, "tensor_memory_columns"),
-        Cell(str(kernel.blocks_per_sm), (kernel.refused,) if kernel.refused else ()),
+        Cell(_occupancy_text(kernel), (kernel.refused,) if kernel.refused else ()),
         kernel.limiter,
         _cell(kernel, "waves"),
         ABSENT if kernel.tail is None else f"{100 * kernel.tail:.0f} %",

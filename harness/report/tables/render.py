@@ -124,7 +124,7 @@ class FittedTable:
                     for text, gap, style in zip(whole, gaps, styles, strict=True):
                         yield Segment(text + gap, console.get_style(style) if style else None)
                 else:
-                    yield Segment((" " * GAP).join(whole))
+                    yield Segment((" " * GAP).join(whole).rstrip())
                 yield Segment.line()
 
         yield from lines((measure.heading for measure in measures), ["bold"] * len(measures))
