@@ -139,7 +139,7 @@ def test_a_kernel_without_a_family_is_compiled(tmp_path):
         (
             "import os\nos._exit(3)",
             "60s",
-            "importing it terminates the process (exit status 3); move work from",
+            "importing it terminates the process (exit status 3); move slow code from",
         ),
         (
             "while True: pass",

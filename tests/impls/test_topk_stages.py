@@ -119,7 +119,7 @@ RULES = [  # whose reason says so; none, and one that is wrong in no way
     *((INDEXER, rule, "10 of the largest scores are missing") for rule in ("best but one", "last missed")),
     (INDEXER, "no number", "is nan"),
     (INDEXER, "one twice", "twice"),
-    (ATTEND, "no scale", "result is off"),
+    (ATTEND, "no scale", "result has relative RMS error"),
     (ATTEND, "one column closed", "result"),
     (ATTEND, "next row's selection", "rounding explains only"),
     (ATTEND, "best one missed", "missing"),

@@ -83,7 +83,7 @@ def test_custom_calls_on_cuda_are_not_counted(gpu):
 
 def test_custom_calls_that_libtpu_does_not_know_are_named(tpu):
     assert "Cholesky" in tpu["cholesky"].custom_calls
-    assert "FLOPs and bytes may leave out" in tpu["cholesky"].warnings[0]
+    assert "FLOPs and bytes may not include" in tpu["cholesky"].warnings[0]
 
 
 def test_collectives_between_devices(tpu):
