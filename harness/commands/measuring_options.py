@@ -129,7 +129,7 @@ class GateFlags:
     delta: Text = option(GATE, "Smallest slowdown to detect (default: the suite's, else 5%).")
     max_pairs: int = option(GATE, "Maximum number of process pairs per case.", 12)
     budget: str = option(GATE, "Wall time for the whole gate.", "300s")
-    explain: Text = option(GATE, "Show the evidence for the verdicts on cases that match this pattern.")
+    explain: Text = option(GATE, "Show the evidence for the verdict on one case, by id or pattern.")
     last: bool = flag(GATE, "Show the latest gate again without measuring.")
     self_check: bool = flag(GATE, "Compare the working tree with itself.")
     static: bool = flag(GATE, "Compare compiled figures and contracts only; time nothing.")

@@ -90,7 +90,7 @@ def test_the_last_gate_is_shown_again(work, gate, checked):
     assert said.code == checked.said.code
     assert "points/sums@seq=128:fwd:cpu: " in said.out
     assert "pairs of processes" in said.out
-    for pattern, says in (("points/smus@*", 'nearest: "points/sums@*"'), ("points/sums@*", "means 2 cases")):
+    for pattern, says in (("points/smus@*", 'nearest: "points/sums@*"'), ("points/sums@*", "matches 2 cases")):
         unknown = gate(work, "--last", "--explain", pattern, *results)
         assert unknown.code == 2
         assert says in unknown.err
