@@ -90,7 +90,10 @@ def test_the_last_gate_is_shown_again(work, gate, checked):
     assert said.code == checked.said.code
     assert "points/sums@seq=128:fwd:cpu: " in said.out
     assert "pairs of processes" in said.out
-    for pattern, says in (("points/smus@*", 'nearest: "points/sums@*"'), ("points/sums@*", "matches 2 cases")):
+    for pattern, says in (
+        ("points/smus@*", 'nearest: "points/sums@*"'),
+        ("points/sums@*", "matches 2 cases"),
+    ):
         unknown = gate(work, "--last", "--explain", pattern, *results)
         assert unknown.code == 2
         assert says in unknown.err
@@ -129,14 +132,18 @@ def test_a_case_that_ends_its_process_is_invalid_and_others_are_measured(work, g
 
 def test_a_killed_gate_does_not_affect_the_next(work, gate, start, wait_until, tmp_path, left_behind):
     running = start(work, "calm", "--against", "git:HEAD", "--max-pairs", "4", "--results", str(tmp_path))
-    assert wait_until(lambda: len(work("worktree", "list").splitlines()) == 2, 120)
-    below = psutil.Process(running.pid).children(recursive=True)
+    gate_process, below = psutil.Process(running.pid), []
+
+    def has_started():
+        below[:] = gate_process.children(recursive=True)
+        return below and len(work("worktree", "list").splitlines()) == 2
+
+    assert wait_until(has_started, 120)
     running.kill()
     running.communicate()
     gone = wait_until(
         lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in below), 2
     )
-    assert below
     assert gone
     assert gate(work, "calm", "--static", "--against", "git:HEAD", "--cases", CASES[0]).code == 0
     assert len(work("worktree", "list").splitlines()) == 1
