@@ -135,8 +135,9 @@ def test_a_killed_gate_does_not_affect_the_next(work, gate, start, wait_until, t
     gate_process, below = psutil.Process(running.pid), []
 
     def has_started():
-        below[:] = gate_process.children(recursive=True)
-        return below and len(work("worktree", "list").splitlines()) == 2
+        if not below and len(work("worktree", "list").splitlines()) == 2:
+            below.extend(gate_process.children(recursive=True))
+        return below
 
     assert wait_until(has_started, 120)
     running.kill()
