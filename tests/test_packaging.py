@@ -86,7 +86,7 @@ def test_the_wheel_names_its_command_licence_and_authors(wheel: zipfile.ZipFile)
     assert told["Description-Content-Type"] == "text/markdown"
     newest = max(re.findall(r"Python :: 3\.(\d+)", str(told.get_all("Classifier"))), key=int)
     assert Requirement(f"python{told['Requires-Python']}").specifier.contains(f"3.{newest}")
-    assert told.get_all("Project-URL") is None, "nobody has looked whether one exists"
+    assert told.get_all("Project-URL") is None, "no project page is known to exist"
 
 
 def test_an_editable_install_is_two_folders_and_no_copy_of_code(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def scatter_sorted(w: MaskWorkload, *, unique: bool = False):
         shut = jnp.full((w.batch, w.rows, w.seq), value)
         batch = jnp.arange(w.batch, dtype=jnp.int32)[:, None, None]
         row = jnp.arange(w.rows, dtype=jnp.int32)[None, :, None]
-        # XLA is told that (batch, row, column) is sorted as a whole; the first two ascend by construction.
+        # The flag promises XLA sorted (batch, row, column) triples; batch and row ascend by construction.
         return shut.at[batch, row, jnp.sort(topk_indices, axis=-1)].set(
             0, mode="drop", indices_are_sorted=True, unique_indices=unique, wrap_negative_indices=False
         )

@@ -42,7 +42,7 @@ def run_length(w: OffsetsWorkload, *, block: int = 64):
     runs = most_runs(w)
 
     def found(ids, positions):
-        """Of every run: start, end, id (0 if none), first and last key, and position − key."""
+        """For each run: start, end, id (0 if none), first and last key, and position − key."""
         bounds, seq = boundaries(ids, runs + 1, block), ids.shape[0]
         start, end = bounds[:-1], bounds[1:]
         known = jnp.where(start < seq, ids[jnp.minimum(start, seq - 1)], 0)

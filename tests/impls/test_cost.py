@@ -74,7 +74,7 @@ KINDS = {"causal": {}, "bottom_right": {}, "padding": {"causal": False}, "slidin
 
 
 def counted():
-    """(semantics, workload, the FLOPs of its pairs, or None where nobody knows them)."""
+    """(semantics, workload, the FLOPs of its pairs, or None if they are unknown)."""
     for name in (MSLK, SPARSE, UPSTREAM, PAPER, "nsa_fla"):
         for w in (of(), of(seq=592), of(block=128, batch=2), of(seq=48), of(tile=64)):
             yield name, w, sparse_flops(name, w)

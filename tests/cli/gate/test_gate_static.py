@@ -21,7 +21,7 @@ suites:
   busy: {{<<: *points, impls: [busy]}}
   wrong: {{<<: *points, impls: [wrong]}}
   selection: {{family: topk, seq: 1Ki, rows: 4, topk: 16, recall: 0.5, impls: [quick]}}
-  removed: {{<<: *points, impls: [{removed}], accept: {{"points/went@*": {{case: nobody calls it}}}}}}
+  removed: {{<<: *points, impls: [{removed}], accept: {{"points/went@*": {{case: it has no callers}}}}}}
 """
 NOW = """\
   added: {<<: *points, impls: [fresh]}
@@ -154,7 +154,7 @@ def test_cases_that_the_base_lacks_have_a_reason(every):
 
 
 def test_an_accepted_removal_is_left_out_with_its_reason(every):
-    assert list(every[0].json["left_out"].values()) == ["vanished, as accepted: nobody calls it"]
+    assert list(every[0].json["left_out"].values()) == ["vanished, as accepted: it has no callers"]
 
 
 def test_an_accepted_change_is_a_note(every):
