@@ -4,7 +4,7 @@ Each function returns the predicate of a sentence, where `{s}` is the ending of 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from harness.catalog.accelerators import Target, target
 from harness.core.grouped import collected
@@ -17,6 +17,8 @@ FAST_PATHS = {
     "9": ("wgmma", "warp-group matrix instructions (HGMMA): at most about two thirds of the GPU's peak"),
     "10": ("tcgen05", "tcgen05 matrix instructions, only warp-level ones (HMMA)"),
 }
+
+Warn = Callable[[KernelFigures, Target], str]
 
 
 def slow_path(kernel: KernelFigures, gpu: Target) -> str:
@@ -46,7 +48,12 @@ def overflow(kernel: KernelFigures, _: Target) -> str:
     return pointers and f"compute{{s}} addresses of {pointers} in 32 bits, which overflow; use .to(tl.int64)"
 
 
-def warning_sentences(kernels: Sequence[KernelFigures], name: str, owner: str = "") -> list[str]:
+WARNINGS = (slow_path, idle, overflow)
+
+
+def warning_sentences(
+    kernels: Sequence[KernelFigures], name: str, owner: str = "", warnings: Sequence[Warn] = WARNINGS
+) -> list[str]:
     """The warnings for the target of this name; kernels with equal warnings share a sentence.
 
     `owner` is the case, to append to a kernel's name: ` of triton_flash at 64Ki`.
@@ -54,7 +61,6 @@ def warning_sentences(kernels: Sequence[KernelFigures], name: str, owner: str = 
     if not kernels:
         return []  # for example for the device of a run, which is not a target
     gpu = target(name)
-    warnings = (slow_path, idle, overflow)
     found = collected((warn(kernel, gpu), kernel.label) for kernel in kernels for warn in warnings)
     return [
         f"{' and '.join(names)}{owner} {text.format(s='' if len(names) > 1 else 's')}"

@@ -5,18 +5,21 @@ shared machine rates vary by a third within minutes, and real calls can be faste
 rounds. A smaller working set is at least as fast as a larger one; if call overhead hides that, the larger
 one's rate is used.
 
-A case's share is its work per second over the lower of two roofs: the compute roof, and the memory roof of
-its working set (bytes/s of the level with enough capacity, times FLOPs per byte). No call can exceed the
-compute roof, so a share above it is refused as a measurement error. A share above a memory roof only gets a
-note, because the counted bytes may come from a faster level.
+The bound of a case is the longer of two times: its FLOPs over the compute roof, and its bytes over the memory
+roof of its working set (bytes/s of the level with enough capacity). Its share is the bound over its time. A
+GPU without measured ceilings has those of its data sheet.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from harness.analysis.kernel_warnings import idle, slow_path, warning_sentences
 from harness.analysis.stats import Estimate, over_rounds
+from harness.catalog.accelerators import Accelerator, accelerator_called, target
+from harness.core.fingerprint_identity import accelerator_name
 from harness.core.plain_data import from_plain
 from harness.core.record import COUNTED_MODE, Record, StageFigures
 
@@ -24,13 +27,12 @@ WIDTHS = {"f64": 8, "f32": 4, "tf32": 4, "bf16": 2, "f16": 2}  # bytes of an ope
 DRAM = "DRAM"
 BEYOND = 4  # a stream of this many times the last cache's size has no part in the cache
 WITHIN = 0.75  # usable share of a cache, which also has the stack and the code
-COMPUTE = "compute"
+COMPUTE, LATENCY = "compute", "latency"
 MEASURE = "seqsweep doctor --roofline"
 UNMEASURED = f"no ceilings measured for this machine, versions and threads; run {MEASURE}"
-REFUSAL = (
-    "refused: faster than matrix products of {} on this machine. The time, the work or the ceiling is "
-    f"wrong; measure the ceiling again with {MEASURE}"
-)
+DATA_SHEET = "data sheet"
+FAR = 0.5  # only a share below this may be due to latency
+FASTER = "faster than matrix products of {}: more work is counted than done, or the ceiling is too low"
 REMARK = "above the bandwidth of {}: its bytes are in a cache or are counted more often than moved"
 NONE = Estimate(None)
 
@@ -149,25 +151,73 @@ class Work:
 
 @dataclass(frozen=True)
 class RoofShare:
-    """The share of the limiting roof, which is `compute` or a memory level; 1 means at the roof.
+    """The least time of a call, and its share of the measured time; 1 means at the roof.
 
-    `reason` says why a share is missing, `refused` why it is invalid.
+    `roof` is the limiting roof: `compute` or a memory level. `word` names it, or is `latency` if that
+    explains the time. `why` is what is known about a share far below 1, `reason` says why a share is missing,
+    and `note` why it is above 1.
     """
 
     roof: str = ""
+    bound_s: float | None = None
     share: Estimate = NONE
+    ceilings: str = ""
+    word: str = ""
+    why: str = ""
     reason: str = ""
-    refused: str = ""
     note: str = ""
 
 
-def case_share(record: Record, time: Estimate, rooflines: Mapping[str, Roofline]) -> RoofShare:
-    """The share of a whole case, by the family's formula for the work of its semantics."""
+def case_share(
+    record: Record,
+    time: Estimate,
+    rooflines: Mapping[str, Roofline],
+    facts: Mapping[str, Any] | None = None,
+) -> RoofShare:
+    """The share of a whole case, by the family's formula for the work of its semantics.
+
+    `facts` are those of its machine, which name its GPU.
+    """
     if record.mode != COUNTED_MODE:
         return RoofShare(reason=f"the family's formula covers only {COUNTED_MODE}")
+    known, work = rooflines.get(record.fingerprint), case_work(record)
+    gpu = accelerator_called(accelerator_name(facts or {}) or "") if record.device == "cuda" else None
+    found = roof_share(known, work, time) if known or gpu is None else datasheet_share(gpu, work, time)
+    if record.device != "cuda" or (found.share.value or FAR) >= FAR:
+        return found
+    limited, why = _explanation(record, gpu)
+    return replace(found, word=LATENCY if limited else found.word, why=why)
+
+
+def _explanation(record: Record, gpu: Accelerator | None) -> tuple[bool, str]:
+    """(whether latency limits a case, what its plan for this GPU or its launches say about a long time)."""
+    plan = record.static.get(gpu.name) if gpu else None
+    if gpu and plan and plan.kernels:
+        why = warning_sentences(plan.kernels, gpu.name, warnings=(slow_path, idle))
+        return all(idle(kernel, target(gpu.name)) for kernel in plan.kernels), "; ".join(why)
+    launches = sum(count for _, count in record.kernels_run)
+    waits = launches > 1 and record.timing is not None and record.timing.launch_bound
+    return waits, f"the host launches its {launches} kernels more slowly than they run" if waits else ""
+
+
+def case_work(record: Record) -> Work:
+    """The work of a whole case by the family's formula. A call on a GPU finds its inputs in no cache."""
     cost = record.cost
-    work = Work(_dtype(record), cost.flops, cost.bytes, cost.bytes or 0.0)
-    return roof_share(rooflines.get(record.fingerprint), work, time)
+    return Work(
+        _dtype(record), cost.flops, cost.bytes, math.inf if record.device == "cuda" else cost.bytes or 0
+    )
+
+
+def datasheet_share(device: Accelerator, work: Work, time: Estimate = NONE) -> RoofShare:
+    """The share of the roof from a device's documented rates."""
+    peak = device.peak_flops.get(work.dtype)
+    if work.flops and peak is None:
+        of = work.dtype or "a workload without a dtype"
+        return RoofShare(reason=f"no peak of {device.name} is documented for {of}")
+    rates = {work.dtype or COMPUTE: peak or math.inf, "": device.bandwidth_bytes_s}
+    documented = tuple(Readings(DATA_SHEET, kind, 0, (rate,)) for kind, rate in rates.items())
+    found = roof_share(Roofline({}, documented), work, time)
+    return replace(found, ceilings=f"{DATA_SHEET} of {device.name}")
 
 
 def stage_share(
@@ -186,34 +236,29 @@ def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofSha
     """The share of the roof that limits the work more."""
     if roofline is None:
         return RoofShare(reason=UNMEASURED)
-    if not time.value:
-        return RoofShare(reason=time.reason or "its time is 0")
-    shares: list[RoofShare] = []
-    if work.flops:
-        compute = roofline.compute_roof(work.dtype)
-        of_compute = _share(work.flops, compute, time)
-        refused = REFUSAL.format(compute.name) if _is_above(of_compute) else ""
-        shares.append(RoofShare(COMPUTE, of_compute, refused=refused))
-    if work.bytes:
-        memory = roofline.memory_roof(work.working_set)
-        of_memory = _share(work.bytes, memory, time)
-        note = REMARK.format(memory.name) if _is_above(of_memory) else ""
-        shares.append(RoofShare(memory.name, of_memory, note=note))
-    if not shares:
+    compute, memory = roofline.compute_roof(work.dtype), roofline.memory_roof(work.working_set)
+    bounds = [
+        (amount / roof.rate, name, above.format(roof.name))
+        for amount, roof, name, above in (
+            (work.flops, compute, COMPUTE, FASTER),
+            (work.bytes, memory, memory.name, REMARK),
+        )
+        if amount
+    ]
+    if not bounds:
         return RoofShare(reason="its FLOPs and bytes are unknown")
-    if shares[0].refused:
-        return shares[0]
-    return max(shares, key=lambda known: known.share.value or 0.0)
-
-
-def _share(work: float, roof: Ceiling, time: Estimate) -> Estimate:
-    """The share of a roof, with an interval from the time's: the longest time gives the least share."""
-    shares = time.map(lambda seconds: work / (seconds * roof.rate) if seconds else None, falling=True)
-    return shares._replace(warnings=())  # the time has them
-
-
-def _is_above(share: Estimate) -> bool:
-    return share.low is not None and share.low > 1
+    bound, roof, above = max(bounds)
+    # The longest time gives the least share. The time has its own warnings.
+    share = time.map(lambda each: bound / each if each else None, falling=True)._replace(warnings=())
+    return RoofShare(
+        roof,
+        bound,
+        share,
+        ceilings="measured",
+        word="memory" if roof == DRAM else roof,
+        reason="" if share.value is not None else time.reason or "its time is 0",
+        note=above if share.low is not None and share.low > 1 else "",
+    )
 
 
 def _dtype(record: Record) -> str:

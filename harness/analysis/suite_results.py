@@ -79,7 +79,7 @@ class CaseResult:
 class SuiteResults(SuiteRecords):
     """The records of a suite and everything computed from them, each property on first use.
 
-    `rooflines` are the machines' ceilings by fingerprint, if they were requested.
+    `rooflines` are the machines' measured ceilings by fingerprint.
     """
 
     rooflines: Mapping[str, Roofline] = field(default_factory=dict[str, Roofline])
@@ -109,15 +109,17 @@ class SuiteResults(SuiteRecords):
     @cached_property
     def throughputs(self) -> dict[str, Mapping[str, Throughput]]:
         """Case id → throughputs."""
-        return {
-            case: throughputs(rs, self.fingerprints, self.times[case]) for case, rs in self.by_case.items()
-        }
+        return {case: throughputs(rs, self.times[case]) for case, rs in self.by_case.items()}
 
     @cached_property
     def roofs(self) -> dict[str, RoofShare]:
-        """Case id → share of its limiting roof; empty without known ceilings."""
-        cases = self.by_case.items() if self.rooflines else ()
-        return {case: case_share(representative(rs), self.times[case], self.rooflines) for case, rs in cases}
+        """Case id → share of its limiting roof; on devices other than GPUs only with measured ceilings."""
+        records = {case: representative(rs) for case, rs in self.by_case.items()}
+        return {
+            case: case_share(each, self.times[case], self.rooflines, self.fingerprints.get(each.fingerprint))
+            for case, each in records.items()
+            if self.rooflines or each.device == "cuda"
+        }
 
     @cached_property
     def crossovers(self) -> list[Crossover]:

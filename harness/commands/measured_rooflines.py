@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from harness.analysis.roofline import Roofline
     from harness.sweep.project import Project
 
-ROOF = "roof"  # the column that needs the rooflines
 FILE = "rooflines.json"
 REMEDY = "delete it, and measure again with seqsweep doctor --roofline"
 
@@ -21,7 +20,7 @@ Facts = Mapping[str, Any]
 
 
 def known_rooflines(results: Path) -> dict[str, Roofline]:
-    """Fingerprint → roofline. UsageError for an invalid file."""
+    """Fingerprint → roofline, from a results or a run's folder. UsageError for an invalid file."""
     from harness.analysis.roofline import roofline_of
 
     try:

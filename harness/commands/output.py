@@ -10,7 +10,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.commands.measured_rooflines import ROOF, known_rooflines
+from harness.commands.measured_rooflines import known_rooflines
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.core.shown_text import escape_json
@@ -83,16 +83,16 @@ class Shown:
 
 def print_run(done: Done, shown: Shown) -> None:
     """Print the tables of a run that just ended."""
-    print_stored(stored_of(done, shown.columns), shown.columns, json=shown.json, notes=shown.notes)
+    print_stored(stored_of(done), shown.columns, json=shown.json, notes=shown.notes)
 
 
-def stored_of(done: Done, columns: Sequence[str] = ()) -> Stored:
-    """A run that just ended as a stored one, with the rooflines if a column needs them."""
+def stored_of(done: Done) -> Stored:
+    """A run that just ended as a stored one."""
     folder, stored = done.folder, done.stored
-    info = {**stored.info, "fingerprints": folder.fingerprints()}
-    if ROOF in columns:
-        info["rooflines"] = known_rooflines(folder.results)
-    return replace(stored, info=info)
+    rooflines = known_rooflines(folder.results)
+    return replace(
+        stored, info={**stored.info, "fingerprints": folder.fingerprints(), "rooflines": rooflines}
+    )
 
 
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:

@@ -23,21 +23,18 @@ from harness.store.stored_run import Stored, without_collector
 from harness.sweep.project import Project
 
 
-def read_run(
-    project: Project, name: str, selection: Selection, baseline: str | None = None, *, rooflines: bool = False
-) -> Stored:
+def read_run(project: Project, name: str, selection: Selection, baseline: str | None = None) -> Stored:
     """Read the selected part of a stored run, relative to another baseline if one is named.
 
-    With `rooflines` its info also has the rooflines measured on this machine.
+    Its info also has the rooflines known here, and those in its folder.
     """
     folder = find(project.results, name)
     problems: list[str] = []
     with without_collector():
         info, records = selection.of(folder.info_with_fingerprints(problems), folder.records(problems))
     info = info if baseline is None else rebase(info, baseline)
-    if rooflines:
-        info = {**info, "rooflines": known_rooflines(project.results)}
-    return Stored(info, tuple(records), tuple(problems))
+    rooflines = {**known_rooflines(project.results), **known_rooflines(folder.path)}
+    return Stored({**info, "rooflines": rooflines}, tuple(records), tuple(problems))
 
 
 def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: bool) -> list[Path]:

@@ -5,7 +5,6 @@ from pathlib import Path
 import typer
 
 from harness.commands import options, output
-from harness.commands.measured_rooflines import ROOF
 from harness.commands.option_groups import REQUIRED, argument, flag, option
 from harness.commands.options import LIMITS, OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
 from harness.commands.sectioned_command import command
@@ -35,7 +34,7 @@ def show(
         print_record(find_record(place.project(), record, run_named), json=json)
         return
     project, columns = place.project(), tables.column_names()
-    stored = read_run(project, run, selection.part(names), baseline, rooflines=ROOF in columns)
+    stored = read_run(project, run, selection.part(names), baseline)
     if stored.info.get("depth") == "profile" and not (columns or tables.notes or baseline):
         output.print_problems(stored)
         output.print_profile(stored.records, project.results, json=json)
@@ -129,7 +128,7 @@ def chart(
     from harness.commands.stored import draw_charts, read_run
 
     project = place.project()
-    stored = read_run(project, run, selection.part(names), baseline, rooflines=True)
+    stored = read_run(project, run, selection.part(names), baseline)
     charts = draw_charts(project, stored, out, png=png)
     output.print_lines("charts", list(map(str, charts)), json=json)
 

@@ -23,6 +23,7 @@ UNJUDGED = "unjudged"  # not checked, because its family's code failed
 STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped", PLANNED, UNJUDGED)
 CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
+LAUNCH_BOUND = 1.25  # launch-bound: from call to result takes more than this factor of the device's time
 COUNTED_MODE = "fwd"  # the cost formulas do not include a backward
 COVERAGES = ("whole", "rows")
 TIMED = ("run", "profile")  # depths of a run with timings
@@ -109,6 +110,11 @@ class Timing:
         # Two built-ins are fast for millions of samples: the sum is inf or NaN if a sample is.
         if not (min(self.samples_s) > 0 and sum(self.samples_s) < math.inf):
             raise ValueError("a sample must be a positive number of seconds")
+
+    @property
+    def launch_bound(self) -> bool:
+        """Whether a call on a GPU takes much longer from call to result than on the device."""
+        return (self.latency_low_s or 0.0) > LAUNCH_BOUND * self.median_s
 
     @property
     def was_queued(self) -> bool:

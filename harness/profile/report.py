@@ -199,23 +199,23 @@ def roof_shares(case: ProfiledCase, rooflines: Rooflines) -> dict[str, RoofShare
 
 
 def roof_cell(share: RoofShare) -> Cell:
-    return Cell(fmt.roof(share), style="red" if share.refused else "")
+    return Cell(fmt.roof(share), style="red" if share.note else "")
 
 
 def roof_sentences(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> list[str]:
-    """Explain refused shares and shares above a memory level, or why there are no shares."""
+    """Explain shares above 1, or why there are no shares."""
     if not any(case.record.fingerprint in rooflines for case in cases):
         return [f"No roof: {UNMEASURED}."]
     stages: dict[str, dict[str, None]] = {}
     for case in cases:
         for name, share in roof_shares(case, rooflines).items():
-            if share.refused or share.note:
-                stages.setdefault(share.refused or share.note, {})[name or NO_STAGE] = None
+            if share.note:
+                stages.setdefault(share.note, {})[name or NO_STAGE] = None
     return [*(f"{', '.join(names)}: {sentence}." for sentence, names in stages.items()), ROOF_CAPTION]
 
 
 def roof_data(series: Mapping[str, Sequence[ProfiledCase]], rooflines: Rooflines) -> Iterator[dict[str, Any]]:
-    """Shares, 0 to 1; `stage` is None for the whole call. `reason` or `refused` explains a missing share."""
+    """Shares, 0 to 1; `stage` is None for the whole call. `reason` explains a missing share."""
     for case in (case for cases in series.values() for case in cases):
         for name, share in roof_shares(case, rooflines).items():
             yield {

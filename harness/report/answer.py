@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from harness.analysis.results import HOST, StepModel
+from harness.analysis.roofline import RoofShare
 from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import format_length
 from harness.analysis.stats import (
@@ -36,6 +37,7 @@ OTHER_CAPTION = (
     f"{OTHER}: not mathematically equivalent to the baseline. In parentheses: the fastest that is equivalent."
 )
 MOST_LENGTHS = 6
+FAR_BELOW = 0.25  # a share of the bound below this is in the answer
 _ORDER = (FASTER, SAME, UNDECIDED, DOUBTFUL, SLOWER)
 _TIES = (SAME, UNDECIDED, DOUBTFUL)
 
@@ -46,7 +48,7 @@ def answer(panel: SuiteResults) -> list[str]:
         return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
         *(_fastest(panel), _doubt(panel), other_clocks(panel), _against_baseline(panel), _in_a_step(panel)),
-        *(_not_equivalent(panel), _planned_sentence(panel), _not_run(panel)),
+        *(_far_from_bound(panel), _not_equivalent(panel), _planned_sentence(panel), _not_run(panel)),
         *map(describe_model, panel.models_here),
     )
     return [sentence for sentence in sentences if sentence]
@@ -153,6 +155,18 @@ def _fastest(panel: SuiteResults) -> str:
         name, gain = short_label(faster[0].label), _gain(faster[0], winners[0])
         text += f" Faster but not mathematically equivalent: {name}, {gain}."
     return text
+
+
+def _far_from_bound(panel: SuiteResults) -> str:
+    """`sparse reaches 9 % of its bound at 64Ki (compute).`: the lowest share on a GPU, with its reasons."""
+    at = max(row.seq for row in panel.cases if row.timed)
+    rows = [row for row in _correct(panel).get(at, []) if row.record.device == "cuda"]
+    found = {row.label: row.roof for row in rows if row.roof and row.roof.share.value}
+    label, roof = min(found.items(), default=("", RoofShare()), key=lambda each: each[1].share.value or 1.0)
+    if (share := roof.share.value or 1.0) >= FAR_BELOW:
+        return ""
+    reached = f"{short_label(label)} reaches {fmt.percent(share)} of its bound"
+    return f"{reached} at {format_count(at)} ({roof.word}){roof.why and f': {roof.why}'}."
 
 
 def _name_winners(same: Sequence[CaseResult], undecided: Sequence[CaseResult], word: str) -> str:

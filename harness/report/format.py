@@ -82,11 +82,13 @@ def per_second(value: float, low: float | None, high: float | None, unit: str) -
 
 
 def roof(found: RoofShare) -> str:
-    """`71 % of compute`, `34 % of DRAM`; `refused` for a share above the compute roof."""
-    share = found.share
-    if found.refused or share.value is None:
-        return "refused" if found.refused else ABSENT
-    return f"{in_units(share, 0.01)} % of {found.roof}"
+    """`71 % of compute`, `34 % of DRAM`."""
+    return ABSENT if found.share.value is None else f"{in_units(found.share, 0.01)} % of {found.roof}"
+
+
+def percent(share: float) -> str:
+    """`2.0 %`, `63 %`, `104 %`."""
+    return f"{significant(100 * share, 2 + (share >= 1))} %"
 
 
 def exponent(value: float, low: float | None, high: float | None) -> str:

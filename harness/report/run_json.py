@@ -31,7 +31,7 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
             for case, records in suite.by_case.items()
             for work, rate in suite.throughputs[case].items()
         ],
-        **({"roofs": _roofs(suites)} if info.get("rooflines") else {}),
+        **({"roofs": roofs} if (roofs := _roofs(suites)) else {}),
         "scaling": _figures(suites, "scalings"),
         "crossovers": _figures(suites, "crossovers"),
         "programs": [asdict(program) for suite in suites for program in suite.programs],
@@ -47,7 +47,7 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
 
 
 def _roofs(suites: Sequence[SuiteResults]) -> list[dict[str, Any]]:
-    """Shares of the limiting roof, from 0 to 1; a refused one is not a valid share."""
+    """The bound of each case in seconds, and its share of the measured time."""
     return [
         {"suite": suite.name, "case": case, **asdict(found), "share": found.share._asdict()}
         for suite in suites

@@ -35,7 +35,6 @@ from harness.report.tables.targets import (
 )
 from harness.store.stored_run import without_collector
 
-BOUND = 1.25  # launch-bound: a call takes more than this factor of its device time from call to result
 MOST = 4  # implementations in one sentence
 
 
@@ -48,7 +47,7 @@ def launch_lines(suite: SuiteRecords) -> list[str]:
     )
     texts: list[str] = []
     for label, cases in timed.items():
-        bound = [each for each in cases if (each[1].latency_low_s or 0.0) > BOUND * each[1].median_s]
+        bound = [each for each in cases if each[1].launch_bound]
         if bound:
             seq, timing = max(bound, key=lambda each: each[0])
             longer = [other for other, _ in cases if other > seq]

@@ -106,7 +106,7 @@ def test_the_steepest_stage_comes_first():
 def test_overlapped_time_counts_for_both_stages():
     case = profiled_case(SCENES["shares of roofs, side by side"][0])
     shares = roof_shares(case, KNOWN)
-    assert (shares["a"].share.value, shares["b"].share.value) == (600 / 4 / 500, 600 / 3 / 500)
+    assert [shares[name].share.value for name in "ab"] == pytest.approx([600 / 4 / 500, 600 / 3 / 500])
     assert roof_sentences([case], {}) == [f"No roof: {UNMEASURED}."]
 
 

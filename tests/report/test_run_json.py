@@ -12,7 +12,7 @@ LISTS = "records comparisons throughput scaling crossovers programs kernel_warni
 OVERHEAD = {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
 KEYS = {
     "comparisons": "suite case baseline speedup low high reason",
-    "throughput": "suite case work unit per_second low high share reason no_peak",
+    "throughput": "suite case work unit per_second low high reason",
     "scaling": "suite implementation metric exponent low high",
     "crossovers": "suite implementation first_grid interpolated",
 }
@@ -52,8 +52,9 @@ def test_every_kernel_warning_is_a_sentence():
     assert warned["warning"].startswith("attn uses no warp-group matrix instructions (HGMMA)")
 
 
-def test_shares_of_roofs_need_measured_ceilings():
+def test_shares_of_roofs_on_a_processor_need_measured_ceilings():
     known = record_on_machine("scatter", 4096, 1.0, cost=Cost(5e10, None))
     assert "roofs" not in run_data({}, [known])
     (found,) = run_data({"rooflines": {FINGERPRINT: machine()}}, [known])["roofs"]
-    assert (found["roof"], found["share"]["value"], found["refused"]) == ("compute", 0.5, "")
+    shown = [found[name] for name in ("roof", "bound_s", "word", "ceilings", "note")]
+    assert (shown, found["share"]["value"]) == (["compute", 0.5, "compute", "measured", ""], 0.5)

@@ -173,11 +173,7 @@ def _finding(suite: SuiteResults, longest: Sequence[ProfiledCase]) -> str | None
         for case, records in suite.by_case.items()
         if records[0].seq == seq
     }
-    known = [
-        f"{name} {fmt.roof(share)}"
-        for name, share in shares.items()
-        if share.share.value is not None and not share.refused
-    ]
+    known = [f"{name} {fmt.roof(share)}" for name, share in shares.items() if share.share.value is not None]
     return f"at {format_count(seq)}: {', '.join(known)}" if known else None
 
 
@@ -186,9 +182,9 @@ def _notes(suite: SuiteResults, longest: Sequence[ProfiledCase]) -> Iterator[str
     yield "whole calls: the family's formulas for FLOPs and bytes; lines connect the lengths of a case"
     yield "stages: FLOPs of matrix products, bytes of all operands, in cache or not"
     yield "bars: 95 % intervals over rounds within one process"
-    shares = {share.refused or share.note: None for share in suite.roofs.values()}
+    shares = {share.note: None for share in suite.roofs.values()}
     for case in longest:
-        shares.update({s.refused or s.note: None for s in roof_shares(case, suite.rooflines).values()})
+        shares.update({s.note: None for s in roof_shares(case, suite.rooflines).values()})
         without = [e.stage for e in case.stages if e.stage != RESIDUAL and not e.figures.flops]
         if without:
             yield f"{short_label(label_of(case.record))}: no point without FLOPs for {', '.join(without)}"

@@ -1,13 +1,13 @@
 """Lower bounds of a call from an accelerator's documented rates, and a machine's measured ceilings."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.results import representative
-from harness.analysis.roofline import DRAM, Roofline
+from harness.analysis.roofline import COMPUTE, DRAM, Roofline, RoofShare, case_work, datasheet_share
 from harness.analysis.suite_results import SuiteResults
 from harness.catalog.accelerators import accelerator_called, accelerators
 from harness.core.fingerprint_identity import accelerator_name
@@ -18,28 +18,17 @@ from harness.report.format import short_label
 from harness.report.tables.listing import plain_table
 
 
-class DeviceBound(NamedTuple):
-    """The lower bound of one call in seconds, and the rate that gives it: `FLOPs` or `bytes`."""
+def device_bound(record: Record, target: str) -> RoofShare | None:
+    """The lower bound of a case on one accelerator (`cuda:h100`), without a share.
 
-    seconds: float
-    by: str
-
-
-def device_bound(record: Record, target: str) -> DeviceBound | None:
-    """The lower bound of a case on one accelerator (`cuda:h100`).
-
-    None if the family counts no FLOPs or bytes in this mode, if the target is not a single device, or if
-    its peak for the workload's dtype is not documented.
+    None if the family counts no work in this mode, if the target is not a single device, or if its peak for
+    the workload's dtype is not documented.
     """
-    device, cost = accelerators().get(target), record.cost
-    if device is None or cost.flops is None or cost.bytes is None or record.mode != COUNTED_MODE:
+    device = accelerators().get(target)
+    if device is None or record.mode != COUNTED_MODE:
         return None
-    peak = device.peak_flops.get(str(record.workload.get("dtype", "")))
-    if peak is None:
-        return None
-    return max(
-        DeviceBound(cost.flops / peak, "FLOPs"), DeviceBound(cost.bytes / device.bandwidth_bytes_s, "bytes")
-    )
+    found = datasheet_share(device, case_work(record))
+    return found if found.bound_s else None
 
 
 def bound_lines(panel: SuiteResults) -> list[str]:
@@ -54,8 +43,11 @@ def bound_lines(panel: SuiteResults) -> list[str]:
         longest = max((seq for seq, _ in bounds), default=0)
         own = {label: bounds[longest, label] for label in panel.implementations if (longest, label) in bounds}
         if len(set(own.values())) > 1:
-            units = {"bytes": " (bytes)", "FLOPs": ""}
-            texts = (f"{short_label(of)} {format_seconds(b.seconds)}{units[b.by]}" for of, b in own.items())
+            texts = (
+                f"{short_label(label)} {format_seconds(bound.bound_s or 0.0)}"
+                + " (bytes)" * (bound.roof != COMPUTE)
+                for label, bound in own.items()
+            )
             how = f"at {format_count(longest)}, by the family's formulas and documented rates"
             lines.append(f"{target}: lower bounds of a call {how}: {'; '.join(texts)}.")
     return lines

@@ -12,7 +12,7 @@ from harness.analysis.stats import FASTER, SLOWER, required
 from harness.analysis.suite_results import CaseResult
 from harness.core.grouped import collected
 from harness.core.record import Record, state_bound
-from harness.core.units import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric, format_count
+from harness.core.units import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric, format_count, format_seconds
 from harness.report import format as fmt
 from harness.report.format import ABSENT
 
@@ -149,20 +149,26 @@ def per_step(row: CaseResult) -> Cell:
 
 
 def rate(row: CaseResult, *, work: str, scale: float) -> Cell:
-    """Work per second in units of `scale`, with the share of the device's peak if one is documented."""
-    known = row.throughput[work]
-    text = fmt.in_units(known.rate, scale)
-    return Cell(text if known.share.value is None else f"{text} ({fmt.in_units(known.share, 0.01)})")
+    """Work per second in units of `scale`."""
+    return Cell(fmt.in_units(row.throughput[work].rate, scale))
+
+
+def bound(row: CaseResult) -> Cell:
+    """The least time of a call at the ceilings."""
+    seconds = row.roof and row.roof.bound_s
+    return Cell(format_seconds(seconds) if seconds else ABSENT)
 
 
 def roof(row: CaseResult) -> Cell:
-    """The share of the limiting roof; a share above the compute roof is refused."""
+    """The share of the bound, and what limits; `n/a` without a count or ceilings."""
     found = row.roof or RoofShare(reason=UNMEASURED)
-    if found.reason == UNMEASURED:
-        return Cell("n/a", (UNMEASURED,), kinds=_kinds([UNMEASURED]))
-    always = sentences(found.refused, found.note)
-    style = "red" if found.refused else ""
-    return Cell(fmt.roof(found), always or sentences(found.reason), style, _kinds(always))
+    if row.time.value is None:
+        return Cell(ABSENT)
+    if found.share.value is None:
+        return Cell("n/a", (found.reason,), kinds=_kinds([found.reason]))
+    always = sentences(found.note)
+    text = f"{fmt.percent(found.share.value)} {found.word}"
+    return Cell(text, (*always, *sentences(found.why)), "red" * bool(always), _kinds(always))
 
 
 def _speedup_style(comparison: Comparison) -> str:

@@ -36,20 +36,20 @@ STATIC: Mapping[str, Entry] = {
     "peak": (Column("peak", rank=8), cells.peak),
     "FLOPs": (Column("FLOPs", rank=6), cells.flops),
 }
-ROOF = (
-    "roof: FLOPs or bytes by the family's formula, divided by the median time, as a share of the limiting "
-    "ceiling. Ceilings are measured on this machine (FLOP/s by dtype, B/s by working set)."
-)
 _ON_REQUEST: Mapping[str, Entry] = {
-    "roof": (Column("roof", right=False, caption=ROOF), cells.roof),
     "temp/base": (Column("temp/base", relative=True), cells.temp_ratio),
     "bytes/base": (Column("bytes/base", relative=True), cells.bytes_ratio),
     "FLOPs/base": (Column("FLOPs/base", relative=True), cells.flops_ratio),
     "operations": (Column("operations", right=False, folds=True), cells.operations),
 }
+RATES = (
+    "FLOP/s, B/s: work by the family's formula, divided by the median time. Masked and skipped pairs do not "
+    "count; dense FLOP/s counts the work of the dense form."
+)
 _RATES = {"FLOP/s": ("flops", 1), "B/s": ("bytes", 3), "dense FLOP/s": ("dense_flops", 7)}  # work, rank
 
-CHOICES = (*_TIMES, *_RATES, *STATIC, "status", *_ON_REQUEST)
+ROOF = "roof"
+CHOICES = (*_TIMES, *_RATES, *STATIC, "status", ROOF, *_ON_REQUEST)
 EXPONENTS = "; for exponents: 95 % over the lengths."
 
 
@@ -66,8 +66,10 @@ def timed_columns(
     rows: Sequence[CaseResult], layers: int | None, requested: Sequence[str] = ()
 ) -> tuple[Entry, ...]:
     """The columns of timed cases; those `requested` by name have priority on a narrow terminal."""
+    on_gpu = any(row.record.device == "cuda" for row in rows)
     entries = {
         **_TIMES,
+        **(_bounds(rows) if on_gpu or ROOF in requested else {}),
         **(
             {
                 "saved": (
@@ -94,7 +96,22 @@ def timed_columns(
 
 def _rank(column: Column, *, requested: bool) -> int:
     """The column's rank, after requested columns; the essential columns always stay."""
-    return 0 if not column.rank and column.title in _TIMES else 1 if requested else column.rank + 1
+    essential = {*_TIMES, "of bound"}
+    return 0 if not column.rank and column.title in essential else 1 if requested else column.rank + 1
+
+
+def _bounds(rows: Sequence[CaseResult]) -> dict[str, Entry]:
+    """The columns of the bound, with a caption on its ceilings."""
+    known = dict.fromkeys(row.roof.ceilings for row in rows if row.roof and row.roof.ceilings)
+    caption = (
+        "bound: the least time of a call: its FLOPs or bytes by the family's formula over the ceiling "
+        f"({' and '.join(known) or 'unknown'}), the longer of both. of bound: its share of the median time, "
+        "and what limits."
+    )
+    return {
+        ROOF: (Column("of bound", right=False, caption=caption), cells.roof),
+        "bound": (Column("bound", rank=4), cells.bound),
+    }
 
 
 def _rates(rows: Sequence[CaseResult]) -> Iterator[tuple[str, Entry]]:
@@ -106,19 +123,8 @@ def _rates(rows: Sequence[CaseResult]) -> Iterator[tuple[str, Entry]]:
             middle = statistics.median(known)
             scale, prefix = next((entry for entry in PREFIXES if middle >= entry[0]), (1.0, ""))
             dense, unit = name.removesuffix(WORK[work]), f"{prefix}{WORK[work]}"
-            shares = " (% peak)" if any(rate.share.value is not None for rate in rates) else ""
-            column = Column(f"{dense}{unit}{shares}", rank=rank, caption=_rate_caption(rows))
+            column = Column(f"{dense}{unit}", rank=rank, caption=RATES)
             yield name, (column, partial(cells.rate, work=work, scale=scale))
-
-
-def _rate_caption(rows: Sequence[CaseResult]) -> str:
-    """The caption of rates: what is counted, and why there is no share of a peak."""
-    whys = {rate.no_peak for row in rows for work, rate in row.throughput.items() if work != "dense_flops"}
-    missing = "".join(f"; {why}" for why in sorted(filter(None, whys)))
-    return (
-        "FLOP/s, B/s: work by the family's formula, divided by the median time. Masked and skipped pairs do "
-        f"not count; dense FLOP/s counts the work of the dense form{missing}."
-    )
 
 
 def suite_tables(suite: SuiteResults, requested: Sequence[str] = ()) -> list[tuple[TableData, TableData]]:
