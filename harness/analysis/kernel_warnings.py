@@ -56,7 +56,7 @@ def warning_sentences(
 ) -> list[str]:
     """The warnings for the target of this name; kernels with equal warnings share a sentence.
 
-    `owner` is the case, to append to a kernel's name: ` of triton_flash at 64Ki`.
+    `owner` is the case, to append to a kernel's name: ` of triton_flash at 64Ki`. Only these `warnings`.
     """
     if not kernels:
         return []  # for example for the device of a run, which is not a target

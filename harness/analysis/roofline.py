@@ -14,26 +14,31 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from harness.analysis.kernel_warnings import idle, slow_path, warning_sentences
 from harness.analysis.stats import Estimate, over_rounds
 from harness.catalog.accelerators import Accelerator, accelerator_called, target
+from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import accelerator_name
 from harness.core.plain_data import from_plain
 from harness.core.record import COUNTED_MODE, Record, StageFigures
+from harness.store import json_file
 
 WIDTHS = {"f64": 8, "f32": 4, "tf32": 4, "bf16": 2, "f16": 2}  # bytes of an operand
 DRAM = "DRAM"
 BEYOND = 4  # a stream of this many times the last cache's size has no part in the cache
 WITHIN = 0.75  # usable share of a cache, which also has the stack and the code
 COMPUTE, LATENCY = "compute", "latency"
+FILE = "rooflines.json"
 MEASURE = "seqsweep doctor --roofline"
+REMEDY = f"delete it, and measure again with {MEASURE}"
 UNMEASURED = f"no ceilings measured for this machine, versions and threads; run {MEASURE}"
 DATA_SHEET = "data sheet"
 FAR = 0.5  # only a share below this may be due to latency
-FASTER = "faster than matrix products of {}: more work is counted than done, or the ceiling is too low"
-REMARK = "above the bandwidth of {}: its bytes are in a cache or are counted more often than moved"
+ABOVE_COMPUTE = "faster than matrix products of {}: more work is counted than done, or the ceiling is too low"
+ABOVE_MEMORY = "above the bandwidth of {}: its bytes are in a cache or are counted more often than moved"
 NONE = Estimate(None)
 
 
@@ -139,6 +144,23 @@ def roofline_of(data: Any) -> Roofline:
     return from_plain(Roofline, data)
 
 
+def read_rooflines(folder: Path) -> dict[str, Any]:
+    """Fingerprint → roofline as plain data, from a results folder or that of a run."""
+    path = folder / FILE
+    return json_file.read_object(path, REMEDY) if path.exists() else {}
+
+
+def known_rooflines(*folders: Path) -> dict[str, Roofline]:
+    """Fingerprint → roofline, from the last folder that has it. UsageError for an invalid file."""
+    found: dict[str, Roofline] = {}
+    for folder in folders:
+        try:
+            found.update((machine, roofline_of(data)) for machine, data in read_rooflines(folder).items())
+        except ValueError as error:
+            raise UsageError(f"{folder / FILE}: {error}; {REMEDY}") from None
+    return found
+
+
 @dataclass(frozen=True)
 class Work:
     """The work of one call: FLOPs for operands of a dtype, bytes, and its working set in bytes."""
@@ -169,19 +191,17 @@ class RoofShare:
 
 
 def case_share(
-    record: Record,
-    time: Estimate,
-    rooflines: Mapping[str, Roofline],
-    facts: Mapping[str, Any] | None = None,
+    record: Record, time: Estimate, rooflines: Mapping[str, Roofline], facts: Mapping[str, Any] | None = None
 ) -> RoofShare:
     """The share of a whole case, by the family's formula for the work of its semantics.
 
-    `facts` are those of its machine, which name its GPU.
+    `facts` are those of machines by fingerprint, which name their GPUs.
     """
     if record.mode != COUNTED_MODE:
         return RoofShare(reason=f"the family's formula covers only {COUNTED_MODE}")
     known, work = rooflines.get(record.fingerprint), case_work(record)
-    gpu = accelerator_called(accelerator_name(facts or {}) or "") if record.device == "cuda" else None
+    name = accelerator_name((facts or {}).get(record.fingerprint) or {})
+    gpu = accelerator_called(name) if name and record.device == "cuda" else None
     found = roof_share(known, work, time) if known or gpu is None else datasheet_share(gpu, work, time)
     if record.device != "cuda" or (found.share.value or FAR) >= FAR:
         return found
@@ -202,10 +222,9 @@ def _explanation(record: Record, gpu: Accelerator | None) -> tuple[bool, str]:
 
 def case_work(record: Record) -> Work:
     """The work of a whole case by the family's formula. A call on a GPU finds its inputs in no cache."""
-    cost = record.cost
-    return Work(
-        _dtype(record), cost.flops, cost.bytes, math.inf if record.device == "cuda" else cost.bytes or 0
-    )
+    moved = record.cost.bytes
+    working_set = math.inf if record.device == "cuda" else moved or 0.0
+    return Work(_dtype(record), record.cost.flops, moved, working_set)
 
 
 def datasheet_share(device: Accelerator, work: Work, time: Estimate = NONE) -> RoofShare:
@@ -237,14 +256,11 @@ def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofSha
     if roofline is None:
         return RoofShare(reason=UNMEASURED)
     compute, memory = roofline.compute_roof(work.dtype), roofline.memory_roof(work.working_set)
-    bounds = [
-        (amount / roof.rate, name, above.format(roof.name))
-        for amount, roof, name, above in (
-            (work.flops, compute, COMPUTE, FASTER),
-            (work.bytes, memory, memory.name, REMARK),
-        )
-        if amount
-    ]
+    bounds: list[tuple[float, str, str]] = []
+    if work.flops:
+        bounds.append((work.flops / compute.rate, COMPUTE, ABOVE_COMPUTE.format(compute.name)))
+    if work.bytes:
+        bounds.append((work.bytes / memory.rate, memory.name, ABOVE_MEMORY.format(memory.name)))
     if not bounds:
         return RoofShare(reason="its FLOPs and bytes are unknown")
     bound, roof, above = max(bounds)

@@ -114,11 +114,10 @@ class SuiteResults(SuiteRecords):
     @cached_property
     def roofs(self) -> dict[str, RoofShare]:
         """Case id → share of its limiting roof; on devices other than GPUs only with measured ceilings."""
-        records = {case: representative(rs) for case, rs in self.by_case.items()}
         return {
-            case: case_share(each, self.times[case], self.rooflines, self.fingerprints.get(each.fingerprint))
-            for case, each in records.items()
-            if self.rooflines or each.device == "cuda"
+            case: case_share(representative(rs), self.times[case], self.rooflines, self.fingerprints)
+            for case, rs in self.by_case.items()
+            if self.rooflines or rs[0].device == "cuda"
         }
 
     @cached_property

@@ -21,10 +21,7 @@ class Throughput(NamedTuple):
     rate: Estimate
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "count": self.amount,
-            **self.rate.flat_fields("per_second", "low", "high", "reason"),
-        }
+        return {"count": self.amount, **self.rate.flat_fields("per_second", "low", "high", "reason")}
 
 
 def throughputs(records: CaseRecords, time: Estimate) -> dict[str, Throughput]:

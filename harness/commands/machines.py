@@ -78,7 +78,7 @@ def run_on(
     folder = project.results / "runs"
     joined = [(run, Done(RunFolder(folder / run.id), interrupted=False)) for run in outcome.joined]
     if shown.json:
-        runs = [{**joined_data(run), **data_of(stored_of(done, shown.columns))} for run, done in joined]
+        runs = [{**joined_data(run), **data_of(stored_of(done))} for run, done in joined]
         print_json({"runs": runs, "missing": outcome.missing})
     else:
         for run, done in joined:

@@ -7,43 +7,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core.errors import UsageError
-
 if TYPE_CHECKING:
     from harness.analysis.roofline import Roofline
     from harness.sweep.project import Project
 
-FILE = "rooflines.json"
-REMEDY = "delete it, and measure again with seqsweep doctor --roofline"
-
 Facts = Mapping[str, Any]
-
-
-def known_rooflines(results: Path) -> dict[str, Roofline]:
-    """Fingerprint → roofline, from a results or a run's folder. UsageError for an invalid file."""
-    from harness.analysis.roofline import roofline_of
-
-    try:
-        return {machine: roofline_of(data) for machine, data in _read(results).items()}
-    except ValueError as error:
-        raise UsageError(f"{results / FILE}: {error}; {REMEDY}") from None
 
 
 def store(results: Path, facts: Facts, measured: Mapping[str, Any]) -> None:
     """Store a machine's measured roofline in the file, replacing an older one."""
+    from harness.analysis.roofline import FILE, read_rooflines
     from harness.store import json_file
     from harness.store.atomic import write_files
     from harness.store.stored_run import fingerprint_id
 
-    stored = {**_read(results), fingerprint_id(facts): {**measured, "facts": facts}}
+    stored = {**read_rooflines(results), fingerprint_id(facts): {**measured, "facts": facts}}
     write_files(results, {FILE: json_file.to_text(stored)})
-
-
-def _read(results: Path) -> dict[str, Any]:
-    from harness.store import json_file
-
-    path = results / FILE
-    return json_file.read_object(path, REMEDY) if path.exists() else {}
 
 
 def measure_rooflines(project: Project, log: Callable[[str], None]) -> list[tuple[Facts, Roofline]]:

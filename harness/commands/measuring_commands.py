@@ -140,7 +140,7 @@ def profile(
     done = stages.run_schedule(
         project, schedule, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )
-    output.print_profile(done.records, done.folder.results, json=json)
+    output.print_profile(output.stored_of(done), json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
 
 

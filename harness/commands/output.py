@@ -10,7 +10,6 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.commands.measured_rooflines import known_rooflines
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.core.shown_text import escape_json
@@ -87,12 +86,12 @@ def print_run(done: Done, shown: Shown) -> None:
 
 
 def stored_of(done: Done) -> Stored:
-    """A run that just ended as a stored one."""
+    """A run that just ended as a stored one, with the measured rooflines."""
+    from harness.analysis.roofline import known_rooflines
+
     folder, stored = done.folder, done.stored
-    rooflines = known_rooflines(folder.results)
-    return replace(
-        stored, info={**stored.info, "fingerprints": folder.fingerprints(), "rooflines": rooflines}
-    )
+    rooflines = {"rooflines": known_rooflines(folder.results)}
+    return replace(stored, info={**stored.info, "fingerprints": folder.fingerprints(), **rooflines})
 
 
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
@@ -178,15 +177,16 @@ def print_family(
         console().print(family_page(family, members, semantics, reason, contracts=contracts))
 
 
-def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> None:
-    """Print every profiled case, with its share of the rooflines stored in `results`.
+def print_profile(stored: Stored, *, json: bool) -> None:
+    """Print every profiled case, with its share of the measured rooflines.
 
     Cases without a profile get a line on standard error.
     """
     from harness.profile.report import print_profiles, profile_data, roof_data
     from harness.profile.stage_times import profiled_series
 
-    series, rooflines = profiled_series(records), known_rooflines(results)
+    records, rooflines = stored.records, stored.info["rooflines"]
+    series = profiled_series(records)
     for record in records:
         if record.profile is None:
             warnings = record.timing.warnings if record.timing else ()

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from harness.analysis.filter import Selection, rebase
 from harness.analysis.history import CaseHistory, RunMedian
-from harness.commands.measured_rooflines import known_rooflines
+from harness.analysis.roofline import known_rooflines
 from harness.commands.output import console, print_json, print_note
 from harness.core.grouped import collected
 from harness.core.typed_command import QUICK, QUICK_NOTE
@@ -33,7 +33,7 @@ def read_run(project: Project, name: str, selection: Selection, baseline: str | 
     with without_collector():
         info, records = selection.of(folder.info_with_fingerprints(problems), folder.records(problems))
     info = info if baseline is None else rebase(info, baseline)
-    rooflines = {**known_rooflines(project.results), **known_rooflines(folder.path)}
+    rooflines = known_rooflines(project.results, folder.path)
     return Stored({**info, "rooflines": rooflines}, tuple(records), tuple(problems))
 
 

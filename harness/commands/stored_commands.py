@@ -33,11 +33,11 @@ def show(
         run_named = None if run == options.LATEST else run
         print_record(find_record(place.project(), record, run_named), json=json)
         return
-    project, columns = place.project(), tables.column_names()
-    stored = read_run(project, run, selection.part(names), baseline)
+    columns = tables.column_names()
+    stored = read_run(place.project(), run, selection.part(names), baseline)
     if stored.info.get("depth") == "profile" and not (columns or tables.notes or baseline):
         output.print_problems(stored)
-        output.print_profile(stored.records, project.results, json=json)
+        output.print_profile(stored, json=json)
         return
     output.print_stored(stored, columns, json=json, notes=tables.notes)
 

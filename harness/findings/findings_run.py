@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.analysis.filter import Selection
+from harness.analysis.roofline import known_rooflines
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.fingerprint_identity import device_name
@@ -70,6 +71,7 @@ def read_findings_run(folder: RunFolder, name: str, suites: Sequence[str] = ()) 
     problems: list[str] = []
     hashes: dict[RecordKey, str] = {}
     described = folder.info_with_fingerprints(problems)
+    described["rooflines"] = known_rooflines(folder.path)
     known = described.get("suites") or {}
     wanted = tuple(suite for suite in suites if suite in known)
     with without_collector():

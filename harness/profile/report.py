@@ -10,6 +10,7 @@ from rich.text import Text
 from harness.analysis.results import label_of
 from harness.analysis.roofline import UNMEASURED, Roofline, RoofShare, case_share, stage_share
 from harness.analysis.stats import Estimate
+from harness.core.grouped import collected
 from harness.core.record import OperatorFigures
 from harness.core.stage import JOINED
 from harness.core.units import format_big, format_bytes, format_count, format_seconds
@@ -206,12 +207,12 @@ def roof_sentences(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> list[
     """Explain shares above 1, or why there are no shares."""
     if not any(case.record.fingerprint in rooflines for case in cases):
         return [f"No roof: {UNMEASURED}."]
-    stages: dict[str, dict[str, None]] = {}
-    for case in cases:
-        for name, share in roof_shares(case, rooflines).items():
-            if share.note:
-                stages.setdefault(share.note, {})[name or NO_STAGE] = None
-    return [*(f"{', '.join(names)}: {sentence}." for sentence, names in stages.items()), ROOF_CAPTION]
+    shares = [pair for case in cases for pair in roof_shares(case, rooflines).items()]
+    stages = collected((share.note, name or NO_STAGE) for name, share in shares if share.note)
+    return [
+        *(f"{', '.join(dict.fromkeys(names))}: {sentence}." for sentence, names in stages.items()),
+        ROOF_CAPTION,
+    ]
 
 
 def roof_data(series: Mapping[str, Sequence[ProfiledCase]], rooflines: Rooflines) -> Iterator[dict[str, Any]]:

@@ -1,12 +1,14 @@
 """Ceilings from known rates, and shares of them from known times."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.analysis.roofline import UNMEASURED, Work, case_share, roof_share, roofline_of, stage_share
 from harness.analysis.stats import Estimate
-from harness.core.record import Cost, StageFigures
+from harness.core.record import Correctness, Cost, StageFigures
 from harness.report import format as fmt
-from tests.records import record_of
+from tests.records import kernel_of, record_of, static_of, timing_of
 from tests.rooflines import CACHES, KI, MI, machine
 
 
@@ -94,16 +96,81 @@ def test_a_case_uses_its_familys_formula_and_a_stage_its_operators():
     assert stage_share(record, figures, SECOND, known).roof == "L2"
 
 
+H100 = {"here": {"device": "cuda", "gpu": {"name": "NVIDIA H100 80GB HBM3"}}}
+IDLE = {"grid": (64, 1), "waves": 0.0693}  # blocks for 64 of 132 multiprocessors
+SLOW = (1e-3, 9e-4, 9e-4, 1e-3, 1e-3, 1e-3)
+
+
+def on_h100(flops, moved, known=None, plan=(), seconds=1e-3, latency=1e-3, **more):
+    """The share of a call in bf16 on an H100 with the rates of its data sheet: 989 TFLOP/s, 3.35 TB/s."""
+    timing = replace(timing_of(SLOW, method="cuda_events"), latency_s=latency, latency_low_s=latency)
+    figures = replace(static_of(temp_bytes=1), kernels=tuple(kernel_of(**kernel) for kernel in plan))
+    record = record_of(
+        "flash", 4 * KI, device="cuda", fingerprint="here", cost=Cost(flops, moved), timing=timing,
+        correctness=Correctness("exact", True, "whole"), static={"cuda:h100": figures},
+        **{"workload": {"dtype": "bf16"}, **more},
+    )  # fmt: skip
+    return case_share(record, SECOND.map(lambda each: each * seconds), known or {}, H100)
+
+
+@pytest.mark.parametrize(
+    ("flops", "moved", "word", "bound_s"),
+    [(989e9, 1.0, "compute", 1e-3), (1.0, 3_352_320_000, "memory", 1e-3), (None, 3_352_320, "memory", 1e-6)],
+)
+def test_without_measured_ceilings_a_gpu_has_those_of_its_data_sheet(flops, moved, word, bound_s):
+    found = on_h100(flops, moved)
+    assert (found.word, found.ceilings) == (word, "data sheet of cuda:h100")
+    assert (found.bound_s, found.share.value) == pytest.approx((bound_s, bound_s / 1e-3))
+    assert found.share.high == pytest.approx(found.share.value / 0.95)
+
+
+def test_measured_ceilings_come_first_and_a_gpus_bytes_are_in_no_cache():
+    found = on_h100(None, 1e6, {"here": machine()})  # fits the machine's L2, whose rate is 8e10
+    assert (found.word, found.bound_s, found.ceilings) == ("memory", 1e-4, "measured")
+
+
+def test_a_share_above_1_is_shown_with_its_cause():
+    for found, cause in (
+        (on_h100(9.89e12, None), "more work is counted than done"),
+        (on_h100(None, 3e10), "its bytes are in a cache"),
+    ):
+        assert found.share.value > 1
+        assert cause in found.note
+
+
+@pytest.mark.parametrize(
+    ("changed", "word", "why"),
+    [
+        ({"plan": [IDLE]}, "latency", "attn uses only 64 of 132 multiprocessors"),
+        ({"plan": [IDLE, {"kernel": "full"}]}, "compute", "attn uses only 64 of 132"),
+        ({"plan": [{"instructions": {"mma": 96}}]}, "compute", "attn uses no warp-group matrix instructions"),
+        ({"plan": [IDLE], "seconds": 1.9e-5}, "compute", ""),  # more than half of the bound is reached
+        ({"kernels_run": (("a", 2), ("b", 1)), "latency": 2e-3}, "latency", "launches its 3 kernels"),
+        ({"kernels_run": (("a", 1),), "latency": 2e-3}, "compute", ""),  # there is no gap between kernels
+        ({"kernels_run": (("a", 2),)}, "compute", ""),
+        ({}, "compute", ""),
+    ],
+)
+def test_latency_is_the_word_only_where_plan_or_launches_explain_it(changed, word, why):
+    found = on_h100(989e7, None, **changed)  # 10 µs at the ceiling
+    assert (found.word, found.roof) == (word, "compute")
+    assert why in found.why
+    assert bool(why) == bool(found.why)
+
+
 @pytest.mark.parametrize(
     ("changed", "time", "reason"),
     [
         ({"fingerprint": "elsewhere"}, SECOND, UNMEASURED),
         ({"mode": "bwd"}, SECOND, "the family's formula covers only fwd"),
         ({"cost": Cost()}, SECOND, "its FLOPs and bytes are unknown"),
+        ({"fingerprint": "h100", "device": "cuda"}, SECOND, "no peak of cuda:h100 is documented for f32"),
         ({}, Estimate(None, reason="not timed"), "not timed"),
     ],
 )
 def test_a_missing_share_has_a_reason(changed, time, reason):
     values = {"fingerprint": "here", "cost": Cost(5e10, 1e9), **changed}
-    found = case_share(record_of("dense", 4 * KI, **values), time, {"here": machine()})
+    found = case_share(
+        record_of("dense", 4 * KI, **values), time, {"here": machine()}, {"h100": H100["here"]}
+    )
     assert (found.reason, fmt.roof(found)) == (reason, "–")

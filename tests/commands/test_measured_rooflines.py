@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from harness.commands.measured_rooflines import FILE, known_rooflines, store
+from harness.analysis.roofline import FILE, known_rooflines
+from harness.commands.measured_rooflines import store
 from harness.core.errors import UsageError
 
 HERE = {"cpu": "x", "threads": 2}

@@ -134,14 +134,13 @@ def print_machine_speedups(console: Console, found: Sequence[MachineSpeedups]) -
 def _machines_table(found: Sequence[MachineSpeedups], fingerprints: Iterable[str]) -> TableData:
     short = {fingerprint: fingerprint.removeprefix("sha256:")[:8] for fingerprint in fingerprints}
     columns = (*POINT, *(Column(name, right=False) for name in short.values()))
+    points = grouped(found, lambda one: (one.suite, one.compared.panel, one.compared.seq))
     sections = [
         (
             (f"{suite}: {panel}", format_count(seq)),
             [(short_label(one.compared.implementation), *_machine_cells(one, short)) for one in rows],
         )
-        for (suite, panel, seq), rows in grouped(
-            found, lambda one: (one.suite, one.compared.panel, one.compared.seq)
-        ).items()
+        for (suite, panel, seq), rows in points.items()
     ]
     return TableData.of_sections("speedup over the baseline by machine, 95 % intervals", columns, sections)
 

@@ -105,15 +105,11 @@ def longest_table(fits: Sequence[LongestFit]) -> TableData:
 
 def longest_lines(fits: Sequence[LongestFit]) -> list[str]:
     """Per target the longest lengths that fit; per model the longest context, and what limits it."""
-    of_suites = [fit for fit in fits if not fit.model]
-    of_models = [fit for fit in fits if fit.model]
-    return [
-        *_suite_lines(of_suites),
-        *(
-            f"{model} on {target}: {'; '.join(_context_sentences(own))}"
-            for (model, target), own in grouped(of_models, lambda fit: (fit.of, fit.target)).items()
-        ),
-    ]
+    of_models = grouped((fit for fit in fits if fit.model), lambda fit: (fit.of, fit.target))
+    lines = (
+        f"{of} on {target}: {'; '.join(_context_sentences(own))}" for (of, target), own in of_models.items()
+    )
+    return [*_suite_lines([fit for fit in fits if not fit.model]), *lines]
 
 
 def _suite_lines(fits: Sequence[LongestFit]) -> Iterator[str]:

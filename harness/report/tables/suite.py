@@ -66,32 +66,22 @@ def timed_columns(
     rows: Sequence[CaseResult], layers: int | None, requested: Sequence[str] = ()
 ) -> tuple[Entry, ...]:
     """The columns of timed cases; those `requested` by name have priority on a narrow terminal."""
+    saved = Column(f"saved × {layers} layers", rank=1, right=False, relative=True)
     on_gpu = any(row.record.device == "cuda" for row in rows)
     entries = {
         **_TIMES,
         **(_bounds(rows) if on_gpu or ROOF in requested else {}),
-        **(
-            {
-                "saved": (
-                    Column(f"saved × {layers} layers", rank=1, right=False, relative=True),
-                    cells.per_step,
-                )
-            }
-            if layers
-            else {}
-        ),
+        **({"saved": (saved, cells.per_step)} if layers else {}),
         **dict(_rates(rows)),
         **(STATIC if any(row.static for row in rows) else {}),
         "status": (replace(STATUS[0], rank=9), STATUS[1]),
         **{name: entry for name, entry in _ON_REQUEST.items() if name in requested},
     }
-    return (
-        *NAMES,
-        *(
-            (replace(column, rank=_rank(column, requested=name in requested)), write)
-            for name, (column, write) in entries.items()
-        ),
+    ranked = (
+        (replace(column, rank=_rank(column, requested=name in requested)), write)
+        for name, (column, write) in entries.items()
     )
+    return (*NAMES, *ranked)
 
 
 def _rank(column: Column, *, requested: bool) -> int:
