@@ -20,7 +20,6 @@ from typing import Any
 from harness.analysis.kernel_warnings import idle, slow_path, warning_sentences
 from harness.analysis.stats import Estimate, over_rounds
 from harness.catalog.accelerators import Accelerator, accelerator_called, target
-from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import accelerator_name
 from harness.core.plain_data import from_plain
 from harness.core.record import COUNTED_MODE, Record, StageFigures
@@ -144,21 +143,11 @@ def roofline_of(data: Any) -> Roofline:
     return from_plain(Roofline, data)
 
 
-def read_rooflines(folder: Path) -> dict[str, Any]:
-    """Fingerprint → roofline as plain data, from a results folder or that of a run."""
-    path = folder / FILE
-    return json_file.read_object(path, REMEDY) if path.exists() else {}
-
-
 def known_rooflines(*folders: Path) -> dict[str, Roofline]:
     """Fingerprint → roofline, from the last folder that has it. UsageError for an invalid file."""
-    found: dict[str, Roofline] = {}
-    for folder in folders:
-        try:
-            found.update((machine, roofline_of(data)) for machine, data in read_rooflines(folder).items())
-        except ValueError as error:
-            raise UsageError(f"{folder / FILE}: {error}; {REMEDY}") from None
-    return found
+    paths = [path for folder in folders if (path := folder / FILE).exists()]
+    read = [json_file.read_object(path, REMEDY, dict[str, Roofline]) for path in paths]
+    return {machine: roofline_of(data) for found in read for machine, data in found.items()}
 
 
 @dataclass(frozen=True)
@@ -200,8 +189,7 @@ def case_share(
     if record.mode != COUNTED_MODE:
         return RoofShare(reason=f"the family's formula covers only {COUNTED_MODE}")
     known, work = rooflines.get(record.fingerprint), case_work(record)
-    name = accelerator_name((facts or {}).get(record.fingerprint) or {})
-    gpu = accelerator_called(name) if name and record.device == "cuda" else None
+    gpu = gpu_of(record, facts or {})
     found = roof_share(known, work, time) if known or gpu is None else datasheet_share(gpu, work, time)
     if record.device != "cuda" or (found.share.value or FAR) >= FAR:
         return found
@@ -209,12 +197,21 @@ def case_share(
     return replace(found, word=LATENCY if limited else found.word, why=why)
 
 
+def gpu_of(record: Record, facts: Mapping[str, Any]) -> Accelerator | None:
+    """The documented GPU on which a case ran, by the facts of machines."""
+    name = accelerator_name(facts.get(record.fingerprint) or {})
+    return accelerator_called(name) if name and record.device == "cuda" else None
+
+
 def _explanation(record: Record, gpu: Accelerator | None) -> tuple[bool, str]:
     """(whether latency limits a case, what its plan for this GPU or its launches say about a long time)."""
-    plan = record.static.get(gpu.name) if gpu else None
-    if gpu and plan and plan.kernels:
-        why = warning_sentences(plan.kernels, gpu.name, warnings=(slow_path, idle))
-        return all(idle(kernel, target(gpu.name)) for kernel in plan.kernels), "; ".join(why)
+    plans = (
+        [record.static[name] for name in (gpu.name, record.device) if name in record.static] if gpu else []
+    )
+    kernels = [kernel for plan in plans for kernel in plan.kernels]
+    if gpu and kernels:
+        why = warning_sentences(kernels, gpu.name, warnings=(slow_path, idle))
+        return all(idle(kernel, target(gpu.name)) for kernel in kernels), "; ".join(why)
     launches = sum(count for _, count in record.kernels_run)
     waits = launches > 1 and record.timing is not None and record.timing.launch_bound
     return waits, f"the host launches its {launches} kernels more slowly than they run" if waits else ""

@@ -71,6 +71,11 @@ class CaseResult:
         return self.failed.status if self.failed else "ok"
 
     @property
+    def share(self) -> float:
+        """The share of its bound; 0 if that is unknown."""
+        return (self.roof and self.roof.share.value) or 0.0
+
+    @property
     def timed(self) -> bool:
         return self.record.timing is not None
 

@@ -16,12 +16,13 @@ Facts = Mapping[str, Any]
 
 def store(results: Path, facts: Facts, measured: Mapping[str, Any]) -> None:
     """Store a machine's measured roofline in the file, replacing an older one."""
-    from harness.analysis.roofline import FILE, read_rooflines
+    from harness.analysis.roofline import FILE, REMEDY
     from harness.store import json_file
     from harness.store.atomic import write_files
     from harness.store.stored_run import fingerprint_id
 
-    stored = {**read_rooflines(results), fingerprint_id(facts): {**measured, "facts": facts}}
+    older = json_file.read_object(results / FILE, REMEDY) if (results / FILE).exists() else {}
+    stored = {**older, fingerprint_id(facts): {**measured, "facts": facts}}
     write_files(results, {FILE: json_file.to_text(stored)})
 
 

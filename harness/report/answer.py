@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from harness.analysis.results import HOST, StepModel
-from harness.analysis.roofline import RoofShare
 from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import format_length
 from harness.analysis.stats import (
@@ -48,7 +47,7 @@ def answer(panel: SuiteResults) -> list[str]:
         return [sentence] if (sentence := _planned_sentence(panel)) else []
     sentences = (
         *(_fastest(panel), _doubt(panel), other_clocks(panel), _against_baseline(panel), _in_a_step(panel)),
-        *(_far_from_bound(panel), _not_equivalent(panel), _planned_sentence(panel), _not_run(panel)),
+        *(_far_sentence(panel), _not_equivalent(panel), _planned_sentence(panel), _not_run(panel)),
         *map(describe_model, panel.models_here),
     )
     return [sentence for sentence in sentences if sentence]
@@ -157,16 +156,20 @@ def _fastest(panel: SuiteResults) -> str:
     return text
 
 
-def _far_from_bound(panel: SuiteResults) -> str:
-    """`sparse reaches 9 % of its bound at 64Ki (compute).`: the lowest share on a GPU, with its reasons."""
-    at = max(row.seq for row in panel.cases if row.timed)
-    rows = [row for row in _correct(panel).get(at, []) if row.record.device == "cuda"]
-    found = {row.label: row.roof for row in rows if row.roof and row.roof.share.value}
-    label, roof = min(found.items(), default=("", RoofShare()), key=lambda each: each[1].share.value or 1.0)
-    if (share := roof.share.value or 1.0) >= FAR_BELOW:
+def far_from_bound(panel: SuiteResults) -> CaseResult | None:
+    """The case with the lowest share of its bound at the longest timed length on a GPU, if that is low."""
+    at = max((row.seq for row in panel.cases if row.timed), default=0)
+    rows = (row for row in _correct(panel).get(at, []) if row.record.device == "cuda")
+    return min((row for row in rows if 0 < row.share < FAR_BELOW), key=lambda row: row.share, default=None)
+
+
+def _far_sentence(panel: SuiteResults) -> str:
+    """`sparse reaches 9 % of its bound at 64Ki (compute).`, with what its plan says about it."""
+    row = far_from_bound(panel)
+    if row is None or row.roof is None:
         return ""
-    reached = f"{short_label(label)} reaches {fmt.percent(share)} of its bound"
-    return f"{reached} at {format_count(at)} ({roof.word}){roof.why and f': {roof.why}'}."
+    reached = f"{short_label(row.label)} reaches {fmt.percent(row.share)} of its bound"
+    return f"{reached} at {format_count(row.seq)} ({row.roof.word}){row.roof.why and f': {row.roof.why}'}."
 
 
 def _name_winners(same: Sequence[CaseResult], undecided: Sequence[CaseResult], word: str) -> str:

@@ -20,6 +20,11 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
     Header keys that `info` lacks are None.
     """
     suites = results_of(info, records)
+    roofs = [
+        {"suite": suite.name, "case": case, **asdict(found), "share": found.share._asdict()}
+        for suite in suites
+        for case, found in suite.roofs.items()
+    ]
     return {
         **{name: info.get(name) for name in HEADER},
         "records": [record.to_json() for record in records],
@@ -31,7 +36,7 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
             for case, records in suite.by_case.items()
             for work, rate in suite.throughputs[case].items()
         ],
-        **({"roofs": roofs} if (roofs := _roofs(suites)) else {}),
+        **({"roofs": roofs} if roofs else {}),
         "scaling": _figures(suites, "scalings"),
         "crossovers": _figures(suites, "crossovers"),
         "programs": [asdict(program) for suite in suites for program in suite.programs],
@@ -44,15 +49,6 @@ def run_data(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, An
         "largest": list(info.get("largest") or ()),
         "overhead": dict(info.get("overhead") or {}),
     }
-
-
-def _roofs(suites: Sequence[SuiteResults]) -> list[dict[str, Any]]:
-    """The bound of each case in seconds, and its share of the measured time."""
-    return [
-        {"suite": suite.name, "case": case, **asdict(found), "share": found.share._asdict()}
-        for suite in suites
-        for case, found in suite.roofs.items()
-    ]
 
 
 def _figures(suites: Sequence[SuiteResults], name: str) -> list[dict[str, Any]]:

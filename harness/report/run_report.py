@@ -8,13 +8,14 @@ from rich.text import Text
 
 from harness.analysis.compare_runs import SideBySide
 from harness.analysis.results import HOST, SuiteRecords, label_of, representative
+from harness.analysis.roofline import gpu_of
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.grouped import collected
 from harness.core.record import Record
 from harness.core.typed_command import quick_notes
 from harness.core.units import format_count, format_seconds
 from harness.report import format as fmt
-from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
+from harness.report.answer import OTHER, OTHER_CAPTION, answer, far_from_bound, winner_line
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 from harness.report.tables.bounds_table import bound_lines
@@ -214,6 +215,12 @@ def next_steps(suites: Sequence[SuiteResults], run: str | None) -> list[str]:
     if cases["timeout"]:
         count = _count_cases(cases["timeout"])
         steps.append(f"timed out ({count}): raise --timeout, or use shorter lengths with --seq")
+    for panel in (panel for suite in suites for panel in suite.panels.values()):
+        row = far_from_bound(panel)
+        gpu = row and gpu_of(row.record, panel.fingerprints)
+        if row and gpu and row.roof and row.record.framework == "triton" and not row.roof.why:
+            case = f"--impl '{short_label(row.label)}' --seq {format_count(row.seq)} --target {gpu.name}"
+            steps.append(f"far from its bound; what its kernels use: seqsweep static {panel.name} {case}")
     chart = ""
     if any(record.timing is not None or record.static for record in records):
         chart = f"seqsweep chart --run {run}  or  "

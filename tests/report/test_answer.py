@@ -1,15 +1,17 @@
 """The sentences before a panel's table, on runs with fixed numbers."""
 
+from dataclasses import replace
+
 import pytest
 
-from harness.core.record import Correctness
+from harness.core.record import Correctness, Cost
 from harness.core.remedy import Remedy
 from harness.report.answer import answer, winner_line
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.notes import record_notes
 from harness.report.tables import cells
 from tests.goldens import assert_golden, scenes
-from tests.records import static_of, timing_of
+from tests.records import kernel_of, static_of, timing_of
 from tests.report.conftest import record_of, results_of_records
 
 NOISE = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0, 1.0)
@@ -34,9 +36,20 @@ def record(name, seq, taken, noise=NOISE, method="wall", queued=0.0, **more):
     return record_of(name, seq, timing=timing, **more)
 
 
-def panel_of(records, baseline="mask/broadcast"):
-    (only,) = results_of_records(records, baseline).panels.values()
+def panel_of(records, baseline="mask/broadcast", **more):
+    (only,) = replace(results_of_records(records, baseline), **more).panels.values()
     return only
+
+
+def on_h100(plan, **times):
+    """A panel of calls that take 10 µs at the data sheet's rate, one with the plan of a kernel."""
+    planned = {"cuda:h100": replace(static_of(temp_bytes=1), kernels=(kernel_of(**plan),))}
+    given = {"workload": {"dtype": "bf16"}, "device": "cuda", "fingerprint": "f", "cost": Cost(989e7, 1e3)}
+    records = [
+        record(name, 4 * K, taken, method="cuda_events", static=planned if name == "scatter" else {}, **given)
+        for name, taken in times.items()
+    ]
+    return panel_of(records, fingerprints={"f": {"gpu": {"name": "NVIDIA H100 80GB HBM3"}}})
 
 
 def panel(times, baseline="mask/broadcast", **more):
@@ -122,6 +135,13 @@ PANELS = {
         expected={"literal": True},
         correctness={"literal": Correctness("exact", True, "whole")},
     ),
+    "far from the bound on a GPU, and the plan says why": on_h100(
+        {"grid": (64, 1), "waves": 0.0693}, broadcast=5e-5, scatter=1e-4
+    ),
+    "far from the bound on a GPU by a slow path": on_h100(
+        {"instructions": {"mma": 96}}, broadcast=5e-5, scatter=1e-4
+    ),
+    "near the bound on a GPU": on_h100({"grid": (64, 1), "waves": 0.0693}, broadcast=2e-5, scatter=1.1e-5),
     "nothing timed": panel({"broadcast": {4 * K: "oom"}}),
     "a baseline that is not among them": panel({"scatter": {K: 1.0}, "threshold": {K: 2.0}}),
     "no baseline": panel({"scatter": {K: 1.0}, "threshold": {K: 2.0}}, None),

@@ -24,10 +24,8 @@ def device_bound(record: Record, target: str) -> RoofShare | None:
     None if the family counts no work in this mode, if the target is not a single device, or if its peak for
     the workload's dtype is not documented.
     """
-    device = accelerators().get(target)
-    if device is None or record.mode != COUNTED_MODE:
-        return None
-    found = datasheet_share(device, case_work(record))
+    device = accelerators().get(target) if record.mode == COUNTED_MODE else None
+    found = datasheet_share(device, case_work(record)) if device else RoofShare()
     return found if found.bound_s else None
 
 

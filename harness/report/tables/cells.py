@@ -155,8 +155,7 @@ def rate(row: CaseResult, *, work: str, scale: float) -> Cell:
 
 def bound(row: CaseResult) -> Cell:
     """The least time of a call at the ceilings."""
-    seconds = row.roof and row.roof.bound_s
-    return Cell(format_seconds(seconds) if seconds else ABSENT)
+    return Cell(format_seconds(row.roof.bound_s) if row.roof and row.roof.bound_s else ABSENT)
 
 
 def roof(row: CaseResult) -> Cell:

@@ -35,14 +35,11 @@ def sides_tables(changes: Sequence[Change], of: str, to: str) -> list[TableData]
 
 def _table(panel: str, columns: tuple[Column, ...], changes: Sequence[Change]) -> TableData:
     rows = tuple((*_case_cells(change), *_ratio_cells(change)) for change in changes)
-    family = changes[0].case.split("/", 1)[0]
-    return TableData(f"{family}: {panel}", columns, rows)
+    return TableData(f"{changes[0].case.split('/', 1)[0]}: {panel}", columns, rows)
 
 
 def _case_cells(change: Change) -> tuple[Cell, ...]:
-    name = short_label(change.of)
-    if change.of != change.to:
-        name = f"{name} / {short_label(change.to)}"
+    name = " / ".join(dict.fromkeys(map(short_label, (change.of, change.to))))
     return Cell(format_count(change.seq)), Cell(name), _time_cell(change.to_time), _time_cell(change.of_time)
 
 

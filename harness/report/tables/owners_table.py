@@ -108,8 +108,8 @@ def longest_owned(panel: SuiteResults) -> list[str]:
             figures = static_of(row.records, target)
             if figures is not None and figures.owners is not None:
                 notes = "".join(f" ({note})" for note in caveats(figures.owners))
-                at = f"{short_label(row.label)} at {format_count(row.seq)} on {target}"
-                longest[row.label] = f"{at}: {peak_sentence(figures.owners)}{notes}."
+                case = _case_of(row.record, target)
+                longest[row.label] = f"{case}: {peak_sentence(figures.owners)}{notes}."
         lines += longest.values()
     return lines
 

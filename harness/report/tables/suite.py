@@ -86,20 +86,19 @@ def timed_columns(
 
 def _rank(column: Column, *, requested: bool) -> int:
     """The column's rank, after requested columns; the essential columns always stay."""
-    essential = {*_TIMES, "of bound"}
-    return 0 if not column.rank and column.title in essential else 1 if requested else column.rank + 1
+    essential = not column.rank and column.title in {*_TIMES, "of bound"}
+    return 0 if essential else 1 if requested else column.rank + 1
 
 
 def _bounds(rows: Sequence[CaseResult]) -> dict[str, Entry]:
     """The columns of the bound, with a caption on its ceilings."""
     known = dict.fromkeys(row.roof.ceilings for row in rows if row.roof and row.roof.ceilings)
     caption = (
-        "bound: the least time of a call: its FLOPs or bytes by the family's formula over the ceiling "
-        f"({' and '.join(known) or 'unknown'}), the longer of both. of bound: its share of the median time, "
-        "and what limits."
+        "bound: the least time of a call: the longer of its FLOPs and its bytes, by the family's formula, "
+        f"over their ceilings ({' and '.join(known)}). of bound: bound over time, and what limits."
     )
     return {
-        ROOF: (Column("of bound", right=False, caption=caption), cells.roof),
+        ROOF: (Column("of bound", right=False, caption=caption if known else ""), cells.roof),
         "bound": (Column("bound", rank=4), cells.bound),
     }
 

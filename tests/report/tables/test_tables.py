@@ -93,6 +93,7 @@ PAIR = [timed("broadcast", 2.0), timed("scatter", 1.0)]
 STOLEN = "the host took 12 % of the processor's time during sampling (steal)"
 ENDS = (("timeout", "took too long"), ("oom", "killed at its limit"), ("timeout", "took too long"))
 H100 = {"device": "cuda", "cpu": "AMD EPYC", "gpu": {"name": "NVIDIA H100 80GB HBM3"}}
+OTHER = {"device": "cuda", "cpu": "AMD EPYC", "gpu": {"name": "another GPU"}}
 UNCOUNTED = Correctness("exact", False, "whole", {"mismatches": None})  # a result of another shape
 
 
@@ -157,6 +158,9 @@ def test_suites():
         "units of rates": rated(Cost(flops=4e8, bytes=1.5e3, dense_flops=8e12)),
         "a documented peak": rated(Cost(flops=4e11, bytes=1e9), H100, device="cuda",
             workload={"dtype": "bf16"}),
+        "a GPU without ceilings": rated(Cost(flops=4e11, bytes=1e9), OTHER, device="cuda"),
+        "a mode without a count": rated(Cost(flops=4e11, bytes=1e9), H100, device="cuda", mode="fwd_bwd"),
+        "faster than a cache that is cold allows": rated(Cost(bytes=2e10), H100, device="cuda"),
         "shares of a roof": [t for ts in suite_tables(roofs, requested=("roof",)) for t in ts],
         "columns that are asked for": tables_of(*(
             record_of(name, 4 * K, timing=timing_of([1.0] * 6), static={"host": static_of(temp_bytes=size)})
