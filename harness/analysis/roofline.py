@@ -23,7 +23,6 @@ from harness.catalog.accelerators import Accelerator, accelerator_called, target
 from harness.core.fingerprint_identity import accelerator_name
 from harness.core.plain_data import from_plain
 from harness.core.record import COUNTED_MODE, Record, StageFigures
-from harness.store import json_file
 
 WIDTHS = {"f64": 8, "f32": 4, "tf32": 4, "bf16": 2, "f16": 2}  # bytes of an operand
 DRAM = "DRAM"
@@ -145,6 +144,8 @@ def roofline_of(data: Any) -> Roofline:
 
 def known_rooflines(*folders: Path) -> dict[str, Roofline]:
     """Fingerprint → roofline, from the last folder that has it. UsageError for an invalid file."""
+    from harness.store import json_file
+
     paths = [path for folder in folders if (path := folder / FILE).exists()]
     read = [json_file.read_object(path, REMEDY, dict[str, Roofline]) for path in paths]
     return {machine: roofline_of(data) for found in read for machine, data in found.items()}
