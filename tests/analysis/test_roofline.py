@@ -130,12 +130,9 @@ def test_measured_ceilings_come_first_and_a_gpus_bytes_are_in_no_cache():
 
 
 def test_a_share_above_1_is_shown_with_its_cause():
-    for found, cause in (
-        (on_h100(9.89e12, None), "more work is counted than done"),
-        (on_h100(None, 3e10), "its bytes are in a cache"),
-    ):
-        assert found.share.value > 1
-        assert cause in found.note
+    assert fmt.roof(on_h100(9.89e12, None)).startswith("1000")
+    assert "more work is counted than done" in on_h100(9.89e12, None).note
+    assert "its bytes are in a cache" in on_h100(None, 3e10).note
 
 
 @pytest.mark.parametrize(
@@ -147,7 +144,6 @@ def test_a_share_above_1_is_shown_with_its_cause():
         ({"plan": [IDLE], "seconds": 1.9e-5}, "compute", ""),  # more than half of the bound is reached
         ({"kernels_run": (("a", 2), ("b", 1)), "latency": 2e-3}, "latency", "launches its 3 kernels"),
         ({"kernels_run": (("a", 1),), "latency": 2e-3}, "compute", ""),  # there is no gap between kernels
-        ({"kernels_run": (("a", 2),)}, "compute", ""),
         ({}, "compute", ""),
     ],
 )

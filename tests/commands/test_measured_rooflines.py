@@ -5,6 +5,7 @@ import pytest
 from harness.analysis.roofline import FILE, known_rooflines
 from harness.commands.measured_rooflines import store
 from harness.core.errors import UsageError
+from tests.rooflines import machine
 
 HERE = {"cpu": "x", "threads": 2}
 
@@ -15,6 +16,14 @@ def test_each_machine_has_one_roofline_and_a_second_measurement_replaces_it(tmp_
         store(tmp_path, {**HERE, "threads": threads}, {"load": load})
     kept = json.loads((tmp_path / FILE).read_text())
     assert sorted(entry["load"] for entry in kept.values()) == [2.0, 3.0]
+
+
+def test_a_runs_own_roofline_comes_first(tmp_path):
+    (tmp_path / "run").mkdir()
+    for folder, rate in ((tmp_path, 1e11), (tmp_path / "run", 2e11)):
+        store(folder, HERE, {"caches": {}, "readings": list(map(vars, machine(f32=rate).readings))})
+    (found,) = known_rooflines(tmp_path, tmp_path / "run").values()
+    assert found.compute["f32"].rate == 2e11
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"sha256:1": {}}'])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.analysis.roofline import known_rooflines
 from harness.core.record import Correctness
 from harness.report.memory_limit import limit_of
 from harness.report.run_report import print_run
@@ -62,6 +63,14 @@ def test_a_reference_run_fits_80_columns(kept):
     tables = re.split(r"\n(out of memory|far from its bound|next:)", text)[0]
     assert max(map(len, tables.splitlines())) <= 80
     assert "…" not in re.sub(r"HLO\s+(module:\s+)?…", "", tables)  # where a footnote cuts a compiler's words
+
+
+def test_a_case_far_from_its_bound_has_the_command_that_plans_it():
+    folder = RunFolder(KEPT[-1])
+    stored, known = folder.read(), {"rooflines": known_rooflines(folder.path)}
+    text = page({**stored.info, "fingerprints": folder.fingerprints(), **known}, stored.records, 200)
+    assert "triton_nsa[atomic=false,fused=true] reaches 3.1 % of its bound at 4Ki (compute).\n" in text
+    assert "--impl 'triton_nsa[atomic=false,fused=true]' --seq 4Ki --target cuda:h100\n" in text
 
 
 def test_the_default_sweep_has_few_footnotes_and_every_panel_its_answer():
