@@ -52,23 +52,23 @@ _forced: dict[str, Tile] = {}  # no context variable: autograd's threads do not 
 def tiles_of(kind: type[T], room: str, w: AttentionWorkload) -> T:
     """The tiles of a room's kernels, which are the fields of `kind`."""
     gpu, make, names = capability(), cast("Any", kind), cast("Any", kind)._fields
-    return make(*(_forced.get(f"{room}.{name}") or chosen(room, name, w, gpu) for name in names))
+    lines = {name: line_of(room, name, w, gpu) for name in names}
+    return make(*(_forced.get(f"{room}.{name}") or Tile(*line["tile"]) for name, line in lines.items()))
 
 
-def chosen(room: str, name: str, w: AttentionWorkload, gpu: int) -> Tile:
-    """The table's tile for a kernel on a GPU of this compute capability."""
-    return Tile(*line_of(room, name, w.dtype, w.head_dim, w.seq, gpu)["tile"])
+def line_of(room: str, name: str, w: AttentionWorkload, gpu: int) -> dict[str, Any]:
+    """The table's line for a kernel: of the newest GPU, then the least width, then the greatest length.
 
-
-def line_of(room: str, name: str, dtype: str, width: int, seq: int, gpu: int) -> Mapping[str, Any]:
-    """The table's line for a kernel: the newest GPU, then the least width, then the greatest length."""
+    A line of a minor revision holds for its major one alone: sm_86's for sm_89, but not for sm_90.
+    """
     lines = [
         line
         for line in TABLE[room][name]
-        if line["dtype"] == HALF.get(dtype, dtype)
+        if line["dtype"] == HALF.get(w.dtype, w.dtype)
         and line["capability"] <= gpu
-        and line.get("width", math.inf) >= width
-        and line.get("seq", 0) <= seq
+        and (line["capability"] % 10 == 0 or line["capability"] // 10 == gpu // 10)
+        and line.get("width", math.inf) >= w.head_dim
+        and line.get("seq", 0) <= w.seq
     ]
     return max(lines, key=lambda line: (line["capability"], -line.get("width", math.inf), line.get("seq", 0)))
 
@@ -77,8 +77,12 @@ def capability() -> int:
     """That of the GPU for which Triton compiles. The interpreter takes the newest, which contracts check."""
     if triton.knobs.runtime.interpret:
         return NEWEST
-    arch = driver.active.get_current_target().arch
-    return CONSUMER if arch >= CONSUMER_FROM else arch
+    return generation(driver.active.get_current_target().arch)
+
+
+def generation(architecture: int) -> int:
+    """The compute capability whose lines hold for a GPU."""
+    return CONSUMER if architecture >= CONSUMER_FROM else architecture
 
 
 @contextmanager
