@@ -10,11 +10,10 @@ Exit code: 0 every kernel is decided, 1 the time was too short, 2 a wrong flag, 
 """
 
 import argparse
-import json
-import math
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from itertools import product
 from multiprocessing import TimeoutError as TooLate
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,7 +23,8 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]  # this checkout, from any folder
 
-from kernel_tiles import KERNELS, Job, begin, candidates, case_of, compile_tile, plan_of, ranked  # noqa: E402
+import tile_table  # noqa: E402
+from kernel_tiles import KERNELS, Job, begin, candidates, case_of, compile_tile, ranked  # noqa: E402
 
 from harness.catalog.accelerators import accelerator_called, target  # noqa: E402
 from harness.core.errors import SeqsweepError, Unsupported  # noqa: E402
@@ -34,8 +34,6 @@ from harness.core.version import version_of  # noqa: E402
 from harness.worker.frameworks import base as frameworks  # noqa: E402
 from harness.worker.frameworks.triton.environment import prepare_environment  # noqa: E402
 
-KEY = ("dtype", "width", "capability", "seq")  # what a line of the table holds for
-DTYPES = ("half", "f32", "f64")
 COLUMNS = (22, 6, 7, 10, 14, 14, 0)  # widths in characters
 CHECKED = (1008, 1001)  # tokens: the second leaves over a part of a tile that is no multiple of 16
 
@@ -49,11 +47,11 @@ def flags(words: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser("gpu_tune.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add = parser.add_argument
     add("--only", nargs="+", choices=KERNELS, default=[*KERNELS], metavar="KERNEL", help=", ".join(KERNELS))
-    add("--widths", nargs="+", type=int, default=[128, 64], help="of heads; default: 128 64")
+    add("--widths", nargs="+", type=_count, default=[128, 64], help="of heads; default: 128 64")
     add("--lengths", nargs="+", type=_count, default=[4096, 65536], help="default: 4Ki 64Ki")
     add("--dtype", choices=("bf16", "f16", "f32", "f64"), default="bf16")
     add("--minutes", type=float, default=4.0, help="on a GPU; default: 4")
-    add("--keep", type=int, default=4, help="candidates that are timed; default: 4")
+    add("--keep", type=_count, default=4, help="candidates that are timed; default: 4")
     add("--target", help="compile for this GPU and run nothing; without a GPU: cuda:h100")
     add("--figures", action="store_true", help="keep every tile; only write its figures on the target")
     add("--into", type=Path, help="the table to write; default: that of the kernels")
@@ -69,7 +67,9 @@ def flags(words: Sequence[str] | None) -> argparse.Namespace:
 
 def _count(text: str) -> int:
     try:
-        return parse_count(text)
+        if count := parse_count(text):
+            return count
+        raise ValueError(f"{text} is too few")
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -106,33 +106,41 @@ class Tuning:
         self.file, self.end = given.into or table.FILE, monotonic() + 60 * given.minutes
         self.left = len(given.only) * len(given.widths) * len(given.lengths)  # decisions
         self.device: Any = None
-
-    def workload(self, kernel: str, width: int, seq: int) -> Any:
-        case = case_of(KERNELS[kernel], self.given.dtype, width, seq, "fwd", "cuda")
-        return self.table.AttentionWorkload(**dict(case.workload))
+        self.faults: dict[Any, str] = {}  # by kernel, width, length and tile
 
     def line(self, kernel: str, width: int, seq: int) -> dict[str, Any]:
         """The table's present line."""
-        return self.table.line_of(*kernel.split("."), self.workload(kernel, width, seq), self.generation)
+        case = case_of(KERNELS[kernel], self.given.dtype, width, seq, "fwd", "cuda")
+        workload = self.table.AttentionWorkload(**dict(case.workload))
+        return self.table.line_of(*kernel.split("."), workload, self.generation)
 
-    def compiled(self, pool: Any) -> Iterator[tuple[str, int, dict[Any, Any]]]:
-        """(kernel, width, tile → its figures by length, or why it has none), in order."""
+    def compile(self, pool: Any) -> list[tuple[str, int, dict[Any, Any]]]:
+        """(kernel, width, tile → its figures by length to come), the present tile first."""
         given, waiting = self.given, list[Any]()
-        for width in given.widths:
-            for kernel in given.only:
-                present = self.table.Tile(*self.line(kernel, width, given.lengths[0])["tile"])
-                job = Job(kernel, given.dtype, width, tuple(given.lengths), present, None, self.target)
-                if self.gpu:  # the other kernels, too
-                    pool.apply_async(compile_tile, [job])
-                answers = {}
-                for tile in candidates(KERNELS[kernel], width, present, self.architecture):
-                    if tile == present or not given.figures:
-                        other = present._replace(warps=2 * present.warps) if tile == present else present
-                        answers[tile] = pool.apply_async(compile_tile, [job._replace(tile=tile, other=other)])
-                waiting.append((kernel, width, answers))
-        for kernel, width, answers in waiting:
-            latest = monotonic() + self.share() * len(given.lengths) / 2 if self.gpu else None
-            yield kernel, width, {tile: _answer(each, latest) for tile, each in answers.items()}
+        for width, kernel in product(given.widths, given.only):
+            present = self.table.Tile(*self.line(kernel, width, given.lengths[0])["tile"])
+            job = Job(kernel, given.dtype, width, tuple(given.lengths), present, None, self.target)
+            if self.gpu:  # the kernels beside it
+                pool.apply_async(compile_tile, [job])
+            others = {present: present._replace(warps=2 * present.warps)}
+            if not given.figures:
+                others |= dict.fromkeys(
+                    candidates(KERNELS[kernel], width, present, self.architecture), present
+                )
+            jobs = {tile: job._replace(tile=tile, other=other) for tile, other in others.items()}
+            waiting.append((kernel, width, {t: pool.apply_async(compile_tile, [j]) for t, j in jobs.items()}))
+        return waiting
+
+    def answers(self, waiting: dict[Any, Any]) -> dict[Any, Any]:
+        """The compilers' answers; on a GPU those that come in half of the kernel's time."""
+        latest = monotonic() + self.share() * len(self.given.lengths) / 2
+        found = {}
+        for tile, result in waiting.items():
+            try:
+                found[tile] = result.get(max(0.0, latest - monotonic()) if self.gpu else None)
+            except TooLate:
+                found[tile] = "not compiled in time"
+        return found
 
     def share(self) -> float:
         """Seconds for each decision that is left."""
@@ -144,31 +152,42 @@ class Tuning:
         for place, seq in enumerate(self.given.lengths):
             found = {tile: each[place] for tile, each in answers.items() if not isinstance(each, str)}
             found = {tile: figures for tile, figures in found.items() if figures}
-            plans = {tile: plan_of(figures, tile, self.architecture) for tile, figures in found.items()}
-            order, line = ranked(plans), self.line(kernel, width, seq)
+            order, line = ranked(found, self.architecture), self.line(kernel, width, seq)
             present = self.table.Tile(*line["tile"])
             if self.device:
                 tried = dict.fromkeys([present, *order[: self.given.keep], before])
                 choice = self._measured(kernel, width, seq, list(tried))
             else:
-                choice = self._planned(line, present, order, found)
+                choice = self._planned(line, width, answers[before], order, found)
             if choice.label is not None:
-                self._write(kernel, line, width, seq if place else None, choice)
+                key = tile_table.key_of(line)
+                if choice.tile != present:
+                    key = {"dtype": line["dtype"], "width": width, "capability": self.generation}
+                    key |= {"seq": seq} if place else {}
+                room, name = kernel.split(".")
+                tile_table.put(self.table.TABLE[room][name], key, choice.tile, choice.label)
+                tile_table.write(self.table.TABLE, self.table.FILE, self.file)
             self.left -= 1
             show(kernel, width, format_count(seq), f"{len(found)} of {len(answers)}", present, *choice[::2])
 
-    def _planned(self, line: dict[str, Any], present: Any, order: Sequence[Any], found: Any) -> Choice:
+    def _planned(
+        self, line: dict[str, Any], width: int, answer: Any, order: Sequence[Any], found: Any
+    ) -> Choice:
+        present = self.table.Tile(*line["tile"])
         best = present if self.given.figures or not order else order[0]
         if "measured" in line and line["capability"] == self.generation:
             return Choice(present, None, "measured before")
         if best not in found:
-            return Choice(present, None, "it does not compile")
+            return Choice(
+                present, None, f"has no figures: {answer}" if isinstance(answer, str) else "is not launched"
+            )
         if best == present and line["capability"] != self.generation:
             return Choice(present, None, "stays, as on older GPUs")
         figures = found[best]
         label = {
             "target": self.target,
             "triton": version_of("triton"),
+            "width": width,
             "registers": max(each.registers for each in figures),
             "spilled": max(each.spilled_bytes for each in figures),
             "wgmma": min(each.instructions.get("wgmma", 0) for each in figures),
@@ -178,91 +197,52 @@ class Tuning:
         return Choice(best, {"plan": label}, "figures only" if self.given.figures else why)
 
     def _measured(self, kernel: str, width: int, seq: int, tried: list[Any]) -> Choice:
-        from kernel_times import against, over_rounds, winner
+        from kernel_times import against, over_rounds
 
         present, end = tried[0], monotonic() + self.share()
         faults = {tile: self._fault(kernel, width, CHECKED[0], tile) for tile in tried}
         if faults[present]:
-            return Choice(present, None, f"the present tile is wrong: {faults[present]}")
+            return Choice(present, None, f"is wrong, so nothing is compared: {faults[present]}")
         correct = [tile for tile in tried if not faults[tile]]
         if len(correct) < 2:
-            return Choice(present, None, "no other candidate is correct")
-        samples = self.device.times(kernel, width, seq, correct, end)
+            return Choice(present, None, "stays; no other candidate is correct")
+        try:
+            samples = self.device.times(kernel, width, seq, correct, end)
+        except Exception as error:  # what a launch raises
+            return Choice(present, None, f"stays; not timed: {_first_line(error)}")
         ratios = against(samples, present)
         best, *others = sorted(ratios, key=lambda tile: ratios[tile].value)
-        speedup = ratios[best].inverse
-        shown = f"{_spell(best)} is {speedup.value:.3f}× ({speedup.low:.3f} to {speedup.high:.3f}) as fast"
-        if winner(ratios) != best:
+        value, low, high = ratios[best].inverse[:3]
+        shown = (
+            f"{_spell(best)} is {value:.3f}× ({low:.3f} to {high:.3f}) as fast, {len(samples[best])} rounds"
+        )
+        if low <= 1:
             return Choice(present, None, f"stays; {shown}")
         if fault := self._fault(kernel, width, CHECKED[1], best):
             return Choice(present, None, f"stays; {shown}, but wrong: {fault}")
         label = {
-            "device": self.gpu[0] if self.gpu else self.device.name,
+            "device": self.gpu[0] if self.gpu else "",
             "triton": version_of("triton"),
+            "width": width,
             "seq": seq,
-            "microseconds": [round(1e6 * (x or 0), 2) for x in over_rounds(samples[best])[:3]],
-            "speedup": [round(x or 0, 4) for x in speedup[:3]],
+            "microseconds": [round(1e6 * each, 2) for each in over_rounds(samples[best])[:3] if each],
+            "speedup": [round(each, 4) for each in (value, low, high)],
             "over": list(present),
             "runner_up": list(next(iter(others), present)),
         }
         return Choice(best, {"measured": label}, shown)
 
-    def _fault(self, kernel: str, width: int, seq: int, tile: Any) -> str:
-        try:
-            return self.device.fault(kernel, width, seq, tile)
-        except Exception as error:  # what a launch raises
-            return f"{type(error).__name__}: {error}".splitlines()[0]
-
-    def _write(self, kernel: str, line: dict[str, Any], width: int, seq: int | None, choice: Choice) -> None:
-        """Replace the line of this dtype, width, GPU and length, or add it."""
-        room, name = kernel.split(".")
-        lines, key = self.table.TABLE[room][name], key_of(line)
-        if choice.tile != self.table.Tile(*line["tile"]):
-            key = {"dtype": line["dtype"], "width": width, "capability": self.generation}
-            key |= {"seq": seq} if seq else {}
-        lines[:] = [each for each in lines if key_of(each) != key]
-        lines.append({**key, "tile": list(choice.tile), **(choice.label or {})})
-        lines.sort(key=_order)
-        comment = [text for text in self.table.FILE.read_text().splitlines() if text.startswith("#")]
-        fresh = self.file.with_suffix(".new")
-        fresh.write_text("\n".join([*comment, "", text_of(self.table.TABLE)]))
-        fresh.replace(self.file)
+    def _fault(self, *place: Any) -> str:
+        if place not in self.faults:
+            try:
+                self.faults[place] = self.device.fault(*place)
+            except Exception as error:  # what a launch raises
+                self.faults[place] = _first_line(error)
+        return self.faults[place]
 
 
-def key_of(line: dict[str, Any]) -> dict[str, Any]:
-    """What a line holds for."""
-    return {name: line[name] for name in KEY if name in line}
-
-
-def _order(line: dict[str, Any]) -> tuple[Any, ...]:
-    return DTYPES.index(line["dtype"]), line["capability"], line.get("width", math.inf), line.get("seq", 0)
-
-
-def text_of(table: Mapping[str, Mapping[str, Sequence[dict[str, Any]]]]) -> str:
-    """The table in TOML, with a line for each tile."""
-    rooms = (
-        "\n".join([f"[{room}]", *(f"{name} = [\n{_lines(lines)}]" for name, lines in kernels.items())])
-        for room, kernels in table.items()
-    )
-    return "\n\n".join(rooms) + "\n"
-
-
-def _lines(lines: Sequence[dict[str, Any]]) -> str:
-    return "".join(f"  {_inline(line)},\n" for line in lines)
-
-
-def _inline(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{name} = {_inline(each)}" for name, each in value.items()) + "}"
-    return json.dumps(value)
-
-
-def _answer(result: Any, latest: float | None) -> Any:
-    """A compiler's answer, if it comes in time."""
-    try:
-        return result.get(None if latest is None else max(0.0, latest - monotonic()))
-    except TooLate:
-        return "not compiled in time"
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
 
 
 def show(*cells: Any) -> None:
@@ -277,36 +257,40 @@ def main(words: Sequence[str] | None = None) -> int:
     given = flags(words)
     try:
         prepare_environment(interpret=False)
-    except Unsupported as missing:
-        print(f"gpu_tune.py: {missing}")
+        frameworks.preload(["triton"])  # for all processes that compile
+        gpu = None if given.target else gpu_here()
+        tuning = Tuning(given, gpu)
+        what = f"{given.minutes:g} minutes on {gpu[0]}" if gpu else f"no run: by figures for {tuning.target}"
+        print(f"{what}, Triton {version_of('triton')}, {given.dtype}; into {tuning.file}")
+        show("kernel", "width", "seq", "compiled", "before", "tile", "")
+        # One core calls the kernels, and one is for the system.
+        cores = max(1, usable_cores() - (2 if gpu else 0))
+        with get_context("fork").Pool(cores, begin, [tuning.architecture]) as pool:
+            return tune(tuning, tuning.compile(pool))
+    except (SeqsweepError, Unsupported) as error:
+        print(f"gpu_tune.py: {error}")
         return 5
-    frameworks.preload(["triton"])  # for all processes that compile
-    gpu = None if given.target else gpu_here()
-    tuning = Tuning(given, gpu)
-    what = f"{given.minutes:g} minutes on {gpu[0]}" if gpu else f"no run: by figures for {tuning.target}"
-    print(f"{what}, Triton {version_of('triton')}, {given.dtype}; into {tuning.file}")
-    show("kernel", "width", "seq", "compiled", "before", "tile", "")
-    cores = max(1, usable_cores() - (2 if gpu else 0))
-    with get_context("fork").Pool(cores, begin, [tuning.architecture]) as pool:
-        try:
-            return tune(tuning, pool)
-        except KeyboardInterrupt:
-            print(f"stopped; {tuning.file} has what was decided")
-            return 130
+    except KeyboardInterrupt:
+        print("stopped; the table has what was decided")
+        return 130
 
 
-def tune(tuning: Tuning, pool: Any) -> int:
+def tune(tuning: Tuning, waiting: Sequence[tuple[str, int, dict[Any, Any]]]) -> int:
     """Decide one kernel after the other, until the time is up."""
-    answers = tuning.compiled(pool)
     if tuning.gpu:
         from kernel_times import Device
 
         tuning.device = Device("cuda", tuning.given.dtype)
-    for kernel, width, found in answers:
+    for kernel, width, results in waiting:
         if tuning.gpu and monotonic() > tuning.end:
-            print(f"the time is up before {kernel} at width {width}; run again with --only, or --minutes")
+            print(
+                f"the time is up before {kernel} at width {width}; go on with --only, or give more --minutes"
+            )
             return 1
-        tuning.decide(kernel, width, found)
+        tuning.decide(kernel, width, tuning.answers(results))
+        if tuning.device and (fault := tuning.device.broken()):
+            print(f"the GPU answers no more after {kernel} ({fault}); go on with --only")
+            return 1
     return 0
 
 

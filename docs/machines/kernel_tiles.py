@@ -4,6 +4,7 @@ A call of an implementation is traced over fake tensors with the present tile an
 launches that differ are those of the kernel, and only they are compiled.
 """
 
+import math
 import os
 import signal
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -42,6 +43,7 @@ class Kernel:
 
 
 GROUPS = {"heads": 16, "kv_heads": 1}
+INDEXER = {"indexer_heads": 64, "indexer_dim": 128, "topk": 2048, "gated": False}
 SMALL: dict[str, Any] = {"rows": (16,), "warps": (2, 4), "free": True}
 KERNELS = {
     "flash.forward": Kernel("dense.triton_flash", workload={"gated": False}),
@@ -56,7 +58,7 @@ KERNELS = {
     "sparse.of_group": Kernel("fla.triton_nsa_fla", "bwd", workload=GROUPS, **SMALL),
     "sparse.attend_apart": Kernel("fla.triton_nsa_fla", workload=GROUPS),
     "sparse.pick_token": Kernel(
-        "dsa.triton_dsa", workload={"gated": False}, rows=(16,), keys=(32, 64, 128), stages=(1, 2), free=True
+        "dsa.triton_dsa", workload=INDEXER, rows=(16,), keys=(32, 64, 128), stages=(1, 2), free=True
     ),
 }
 
@@ -183,38 +185,33 @@ def _traced(job: Job, seq: int, tile: Any) -> list[Launch]:
     return noted
 
 
-class Plan(NamedTuple):
-    """Figures that rank a tile. `issued` are instructions per score, with the empty parts of waves."""
+def ranked(figures: Mapping[Any, Sequence[KernelFigures]], architecture: int) -> list[Any]:
+    """The tiles that are worth a measurement, best first, from the figures of their launches.
 
-    refused: bool
-    spilled_bytes: int
-    warp_groups: int  # matrix instructions of warp groups or tensor memory, at least of a kernel
-    idle: bool  # fewer than WARPS_PER_SM
-    issued: float
+    A tile is out if it spills or does not fit, or has no instructions of warp groups where others have. First
+    are those with enough warps, then those with the fewest instructions for a score.
+    """
+    shared = CONSUMER_SHARED if architecture < 90 else math.inf
+    fit = {
+        tile: kernels
+        for tile, kernels in figures.items()
+        if not any(each.refused or each.spilled_bytes or each.shared_bytes > shared for each in kernels)
+    }
+    fast = {tile: kernels for tile, kernels in fit.items() if all(map(_by_warp_groups, kernels))} or fit
+    return sorted(fast, key=lambda tile: (_is_idle(fast[tile]), _issued(fast[tile]) / tile.rows / tile.keys))
 
 
-def plan_of(kernels: Sequence[KernelFigures], tile: Any, architecture: int) -> Plan:
-    """The figures of a tile's launches together."""
-    fast = [sum(each.instructions.get(path, 0) for path in ("wgmma", "tcgen05")) for each in kernels]
-    shared = CONSUMER_SHARED if architecture < 90 else max(each.shared_bytes for each in kernels)
-    issued = sum(
+def _by_warp_groups(kernel: KernelFigures) -> bool:
+    return any(kernel.instructions.get(path) for path in ("wgmma", "tcgen05"))
+
+
+def _is_idle(kernels: Sequence[KernelFigures]) -> bool:
+    return min(each.blocks_per_sm * each.warps for each in kernels) < WARPS_PER_SM
+
+
+def _issued(kernels: Sequence[KernelFigures]) -> float:
+    """Instructions of a block's warps, with the empty part of the last wave."""
+    return sum(
         sum(each.instructions.values()) * each.warps * (1 + (each.tail or 0) / (each.waves or 1))
         for each in kernels
     )
-    return Plan(
-        any(each.refused or each.shared_bytes > shared for each in kernels),
-        max(each.spilled_bytes for each in kernels),
-        min(fast),
-        min(each.blocks_per_sm * each.warps for each in kernels) < WARPS_PER_SM,
-        issued / (tile.rows * tile.keys),
-    )
-
-
-def ranked(plans: Mapping[Any, Plan]) -> list[Any]:
-    """The tiles that are worth a measurement, best first.
-
-    A tile is out if it spills or does not fit, or has no instructions of warp groups where others have.
-    """
-    fit = {tile: plan for tile, plan in plans.items() if not plan.refused and not plan.spilled_bytes}
-    fast = {tile: plan for tile, plan in fit.items() if plan.warp_groups} or fit
-    return sorted(fast, key=lambda tile: (fast[tile].idle, fast[tile].issued))

@@ -14,11 +14,10 @@ from harness.core.median_interval import LEVEL, median, samples_needed
 from harness.core.protocol import Job
 from harness.worker.case_worker import CaseWorker
 from harness.worker.frameworks import base as frameworks
-from harness.worker.frameworks.base import TraceLimits
 from harness.worker.reference_worker import ReferenceWorker
 
 MOST_ROUNDS = 200
-FIRST_ROUNDS, SLOW = 8, 1.5  # after these, a tile that takes this times the shortest is no longer timed
+SLOW = 1.5  # times the shortest: such a tile is timed in the least rounds only
 MEMORY = 1 << 36  # bytes of a result, at most
 
 
@@ -30,7 +29,7 @@ class Device:
         self.framework: Any = frameworks.get("triton")
         self.framework.start(name, usable_cores(), wide=False)
         self.framework.start = lambda *_, **__: None  # by the workers again: it may import Triton anew
-        self.references: dict[Any, tuple[str, ReferenceWorker]] = {}
+        self.references: dict[Any, ReferenceWorker] = {}
 
     def fault(self, name: str, width: int, seq: int, tile: Any) -> str:
         """How the implementation breaks its contract with this tile; empty if it keeps it."""
@@ -38,10 +37,16 @@ class Device:
 
         kernel = KERNELS[name]
         mode = "fwd" if kernel.mode == "fwd" else "fwd_bwd"
-        key = kernel.module, mode, width, seq
-        if key not in self.references:
-            self.references[key] = self._reference(name, width, seq, mode)
-        semantics, reference = self.references[key]
+        case = case_of(kernel, self.dtype, width, seq, mode, self.name)
+        semantics = build_call(kernel, self.dtype, width, seq, self.name).implementation.semantics
+        if case not in self.references:
+            folder = tempfile.mkdtemp(prefix="seqsweep-tiles-")
+            module = f"impls.attention.{kernel.module}"
+            job = Job("case", "triton", module, case, "tiles", folder, 0, usable_cores(), MEMORY)
+            self.references[case] = ReferenceWorker(job)
+            self.references[case].do_inputs(1)
+            self.references[case].do_reference(semantics, 1)
+        reference = self.references[case]
         with forced(name, tile):
             tried = CaseWorker(reference.job)
             tried.do_prepare(0)
@@ -49,22 +54,11 @@ class Device:
         verdict = reference.do_judge(semantics, "set0", "result")
         return "" if verdict["correctness"]["passed"] else verdict["reason"]
 
-    def _reference(self, name: str, width: int, seq: int, mode: str) -> tuple[str, ReferenceWorker]:
-        kernel = KERNELS[name]
-        semantics = build_call(kernel, self.dtype, width, seq, self.name).implementation.semantics
-        case = case_of(kernel, self.dtype, width, seq, mode, self.name)
-        module = f"impls.attention.{kernel.module}"
-        folder = tempfile.mkdtemp(prefix="seqsweep-tiles-")
-        job = Job("case", "triton", module, case, "tiles", folder, 0, usable_cores(), MEMORY)
-        reference = ReferenceWorker(job)
-        reference.do_inputs(1)
-        reference.do_reference(semantics, 1)
-        return semantics, reference
-
     def times(
         self, name: str, width: int, seq: int, tiles: Sequence[Any], end: float
     ) -> dict[Any, list[float]]:
         """Seconds of the kernel alone with each tile, one sample per round, until `end`."""
+        self.framework.release_memory()
         calls = self._calls(name, width, seq, tiles)
         read, samples = self.framework.timer().read, {tile: list[float]() for tile in calls}
         needed, rounds = samples_needed(level(len(tiles))), 0
@@ -74,7 +68,7 @@ class Device:
             for tile, seconds in zip(order, read([calls[tile] for tile in order], 1, None), strict=True):
                 samples[tile].append(seconds)
             rounds += 1
-            if rounds == FIRST_ROUNDS:
+            if rounds == needed:
                 limit = SLOW * min(median(samples[tile]) for tile in calls)
                 calls = {t: call for t, call in calls.items() if t == tiles[0] or median(samples[t]) <= limit}
         return samples
@@ -82,6 +76,7 @@ class Device:
     def _calls(self, name: str, width: int, seq: int, tiles: Sequence[Any]) -> dict[Any, Callable[[], Any]]:
         """Tile → a call that repeats its launches of the kernel, on the tensors of a whole call."""
         from harness.worker.frameworks.torch.arrays import empty
+        from harness.worker.frameworks.torch.binding import bind
         from impls.attention._triton_tiles import forced
 
         kernel, noted = KERNELS[name], dict[Any, Any]()
@@ -90,15 +85,9 @@ class Device:
         for tile in tiles:
             with forced(name, tile), noted_launches(running=True) as noted[tile]:
                 built = build_call(kernel, self.dtype, width, seq, self.name)
-                if not inputs:
-                    inputs = {each: empty(built.shapes[each], self.framework.device) for each in built.names}
-                    for array in inputs.values():
-                        array.normal_()
-                limits = TraceLimits(0, 0)
-                prepared = self.framework.prepare(
-                    built.function, built.names, built.shapes, kernel.mode, limits
-                )
-                prepared.bind(inputs, None)()
+                for each in built.names if not inputs else ():
+                    inputs[each] = empty(built.shapes[each], self.framework.device).normal_()
+                bind(built.function, built.names, kernel.mode, inputs, None)()
                 self.framework.sync(None)
         calls = {}
         for tile in tiles:
@@ -124,9 +113,3 @@ def against(samples: Mapping[Any, Sequence[float]], present: Any) -> dict[Any, E
         for tile, times in samples.items()
         if tile != present
     }
-
-
-def winner(ratios: Mapping[Any, Estimate]) -> Any:
-    """The tile of the least time, if its whole interval is below 1; else None."""
-    faster = {tile: each.value for tile, each in ratios.items() if each.high is not None and each.high < 1}
-    return min(faster, key=lambda tile: faster[tile] or 1, default=None)
