@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings gpu test test-all test-long test-cluster test-cuda-build test-tritons test-versions drill drill-cheats drill-faults drill-load drill-overhead fuzz lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings gpu gpu-tune test test-all test-long test-cluster test-cuda-build test-tritons test-versions drill drill-cheats drill-faults drill-load drill-overhead fuzz lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -38,12 +38,16 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
 
-gpu:  ## nine minutes on a GPU, most valuable first, into results/gpu; again to go on. Installs only where PYTHON and .venv lack packages
-	@has() { "$$1" docs/machines/gpu_check.py $(or $(DEVICE),cuda) --packages >/dev/null 2>&1; }; \
+GPU_PYTHON = has() { "$$1" docs/machines/gpu_check.py $(or $(DEVICE),cuda) --packages >/dev/null 2>&1; }; \
 	if has $(PYTHON); then python=$(PYTHON); \
 	elif has $(BIN)/python || $(MAKE) --no-print-directory $(READY) EXTRAS=dev,cuda,triton; then python=$(BIN)/python; \
-	else python=$(PYTHON); fi; \
-	PYTHON=$$python docs/machines/gpu.sh
+	else python=$(PYTHON); fi
+
+gpu:  ## nine minutes on a GPU, most valuable first, into results/gpu; again to go on. Installs only where PYTHON and .venv lack packages
+	@$(GPU_PYTHON); PYTHON=$$python docs/machines/gpu.sh
+
+gpu-tune:  ## four minutes on a GPU: tiles of the attention kernels, checked and timed; without a GPU by their figures
+	@$(GPU_PYTHON); $$python docs/machines/gpu_tune.py $(ARGS)
 
 # Tests start hundreds of interpreters: without kept bytecode each compiles the harness anew.
 test test-all test-long test-cluster test-cuda-build claims gate: export PYTHONDONTWRITEBYTECODE =

@@ -1,7 +1,7 @@
 """Source hash of a module's import closure: the file and all that it imports, except installed packages.
 
-It includes imports inside functions, because builders import there, and extension modules. It does not
-include imports by a computed name.
+It includes imports inside functions, because builders import there, extension modules, and for each module
+the TOML file of its name. It does not include imports by a computed name.
 """
 
 import ast
@@ -73,7 +73,7 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
     # In Python's search order, in which the first folder with the name wins. Then a worktree's file imports
     # the worktree's modules, not the working tree's, and hashes of both trees are comparable.
     roots = list(dict.fromkeys([file.parent, home_of(file), *map(Path, _search_path()), PROJECT, Path.cwd()]))
-    imported: dict[Path, None] = {}
+    imported: dict[Path, None] = dict.fromkeys(filter(Path.is_file, [file.with_suffix(".toml")]))
     own = import_name(file)  # the __init__ files of its packages run before it
     for name, level in dict.fromkeys([*_names(tree), *([] if own.startswith("impls.") else [(own, 0)])]):
         parts = tuple(name.split("."))

@@ -8,8 +8,8 @@ import torch
 
 from harness import stage
 
+from .._triton_tiles import Tile
 from ..workload import AttentionWorkload
-from .configurations import Tile
 from .indexer import pick_tokens
 from .paper import plan_paper
 from .plan import ALONE, FINE, Plan, power_of_two

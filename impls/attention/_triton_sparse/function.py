@@ -11,9 +11,10 @@ import torch
 from harness import Unsupported
 
 from .._packed import attend_each
+from .._triton_tiles import tiles_of
 from ..workload import AttentionWorkload
 from .backward import differentiate
-from .configurations import Tiles, tiles_of
+from .configurations import Tiles
 from .dsa import pick_by_indexer, plan_dsa
 from .launch import Arrays, Kept
 from .mslk import attend_mslk, plan_mslk
@@ -94,7 +95,7 @@ def _tiles(w: AttentionWorkload) -> Tiles:
         raise Unsupported(
             "dtype=f64: the kernels add in f32; use dtype=f32, or the torch form of the same semantics"
         )
-    return tiles_of(w.dtype, w.head_dim)
+    return tiles_of(Tiles, "sparse", w)
 
 
 def _differentiable(p: Plan, attend: Attend, tiles: Tiles, *, atomic: bool) -> Callable[..., torch.Tensor]:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import torch
 
+from .._triton_tiles import Tile
 from .branches import add_gated, attend
-from .configurations import Tile
 from .means import average
 from .plan import ALL_BRANCHES, Plan, power_of_two
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from .._triton_sparse.plan import power_of_two
+from .._triton_tiles import Tile, tiles_of
 from ..workload import AttentionWorkload
 from ._triton_flash import forward
 from ._triton_flash_backward import key_gradients, query_gradients, row_sums
@@ -16,32 +17,10 @@ LEAST_WIDTH = 16  # columns that a matrix instruction takes
 SUM_ROWS = 32
 
 
-class Tile(NamedTuple):
-    """Scores of `queries` by `keys` exist at a time, in a launch with this many warps and stages."""
-
-    queries: int
-    keys: int
-    warps: int
-    stages: int
-
-
 class Tiles(NamedTuple):
-    """Found by compiling from sm_80 to sm_100 (Triton 3.9): heads of 64, 128, 256 spill 8 bytes at most."""
-
     forward: Tile
     of_key: Tile
     of_query: Tile
-
-
-TILES = {
-    "bf16": Tiles(Tile(64, 64, 4, 2), Tile(32, 64, 8, 2), Tile(64, 32, 4, 2)),
-    "f32": Tiles(Tile(64, 16, 8, 1), Tile(16, 32, 8, 1), Tile(32, 32, 8, 1)),
-    "f64": Tiles(Tile(32, 16, 4, 1), Tile(16, 32, 8, 1), Tile(32, 16, 8, 1)),
-}
-WIDE_TILES = {
-    "bf16": Tiles(Tile(64, 32, 8, 2), Tile(32, 32, 8, 1), Tile(32, 32, 8, 1)),
-    "f32": Tiles(Tile(32, 16, 8, 1), Tile(16, 16, 8, 1), Tile(16, 16, 8, 1)),
-}
 
 
 class Flash(torch.autograd.Function):
@@ -52,7 +31,7 @@ class Flash(torch.autograd.Function):
         out = torch.empty_like(q)
         logs = torch.empty((w.batch, w.heads, w.seq), dtype=kind, device=q.device)
         tile = _tiles(w).forward
-        grid = (-(-w.seq // tile.queries), w.batch * w.heads)
+        grid = (-(-w.seq // tile.rows), w.batch * w.heads)
         forward[grid](q, k, v, out, logs, **_constants(w, tile))
         ctx.save_for_backward(q, k, v, out, logs)
         ctx.workload = w
@@ -74,15 +53,14 @@ class Flash(torch.autograd.Function):
         key_gradients[(-(-w.seq // of_key.keys), w.batch * w.kv_heads)](
             q, k, v, grad, logs, sums, k_grad, v_grad, PLAIN_SCALE=plain_scale, **_constants(w, of_key)
         )
-        query_gradients[(-(-w.seq // of_query.queries), w.batch * w.heads)](
+        query_gradients[(-(-w.seq // of_query.rows), w.batch * w.heads)](
             q, k, v, grad, logs, sums, q_grad, PLAIN_SCALE=plain_scale, **_constants(w, of_query)
         )
         return q_grad, k_grad, v_grad, None
 
 
 def _tiles(w: AttentionWorkload) -> Tiles:
-    dtype = "bf16" if w.dtype == "f16" else w.dtype
-    return (TILES if w.head_dim <= 128 else WIDE_TILES)[dtype]
+    return tiles_of(Tiles, "flash", w)
 
 
 def _constants(w: AttentionWorkload, tile: Tile) -> dict[str, Any]:
@@ -95,8 +73,5 @@ def _constants(w: AttentionWorkload, tile: Tile) -> dict[str, Any]:
         "BD": power_of_two(w.head_dim, LEAST_WIDTH),
         "SCALE": math.log2(math.e) / math.sqrt(w.head_dim),
         "CAUSAL": w.causal,
-        "BM": tile.queries,
-        "BN": tile.keys,
-        "num_warps": tile.warps,
-        "num_stages": tile.stages,
+        **tile.options,
     }

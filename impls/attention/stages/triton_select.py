@@ -15,10 +15,11 @@ def triton_select(w: AttentionWorkload):
     if w.dtype == "f64":
         raise Unsupported("dtype=f64: the kernels score in f32; use dtype=f32, or select_mean_query")
 
-    from .._triton_sparse.configurations import tiles_of
+    from .._triton_sparse.configurations import Tiles
     from .._triton_sparse.mslk import pick_blocks, plan_mslk
+    from .._triton_tiles import tiles_of
 
-    p, tiles = plan_mslk(w), tiles_of(w.dtype, w.head_dim)
+    p, tiles = plan_mslk(w), tiles_of(Tiles, "sparse", w)
 
     def select(q, means):
         picks = pick_blocks(p, q.contiguous(), means.contiguous(), tiles)

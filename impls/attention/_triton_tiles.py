@@ -1,0 +1,95 @@
+"""The tiles of the Triton kernels: a table by kernel, dtype, width of a head, length and GPU.
+
+A line of the table says how its tile was chosen: `plan` has figures of the compiled kernel, `measured` has
+times on a GPU. `make gpu-tune` writes both (docs/machines/README.md).
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+import triton
+from triton.runtime import driver
+
+from ._triton_sparse.plan import power_of_two
+from .workload import AttentionWorkload
+
+FILE = Path(__file__).with_suffix(".toml")
+TABLE: Mapping[str, Mapping[str, list[dict[str, Any]]]] = tomllib.loads(FILE.read_text())
+NEWEST = max(line["capability"] for room in TABLE.values() for lines in room.values() for line in lines)
+CONSUMER, CONSUMER_FROM = 89, 120  # sm_120 has the shared memory of sm_89, and neither wgmma nor tcgen05
+HALF = {"bf16": "half", "f16": "half"}
+
+T = TypeVar("T")
+
+
+class Tile(NamedTuple):
+    """Scores of `rows` by `keys` exist at a time, in a launch with this many warps and stages."""
+
+    rows: int
+    keys: int
+    warps: int
+    stages: int
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The tile as a kernel takes it."""
+        return {"BM": self.rows, "BN": self.keys, "num_warps": self.warps, "num_stages": self.stages}
+
+    def holding(self, heads: int) -> Tile:
+        """The tile with at least one row for each of these heads, which read the same keys."""
+        return self._replace(rows=max(self.rows, power_of_two(heads)))
+
+
+_forced: dict[str, Tile] = {}  # no context variable: autograd's threads do not inherit it
+
+
+def tiles_of(kind: type[T], room: str, w: AttentionWorkload) -> T:
+    """The tiles of a room's kernels, which are the fields of `kind`."""
+    gpu, make, names = capability(), cast("Any", kind), cast("Any", kind)._fields
+    lines = {name: line_of(room, name, w, gpu) for name in names}
+    return make(*(_forced.get(f"{room}.{name}") or Tile(*line["tile"]) for name, line in lines.items()))
+
+
+def line_of(room: str, name: str, w: AttentionWorkload, gpu: int) -> dict[str, Any]:
+    """The table's line for a kernel: of the newest GPU, then the least width, then the greatest length.
+
+    A line of a minor revision holds for its major one alone: sm_86's for sm_89, but not for sm_90.
+    """
+    lines = [
+        line
+        for line in TABLE[room][name]
+        if line["dtype"] == HALF.get(w.dtype, w.dtype)
+        and line["capability"] <= gpu
+        and (line["capability"] % 10 == 0 or line["capability"] // 10 == gpu // 10)
+        and line.get("width", math.inf) >= w.head_dim
+        and line.get("seq", 0) <= w.seq
+    ]
+    return max(lines, key=lambda line: (line["capability"], -line.get("width", math.inf), line.get("seq", 0)))
+
+
+def capability() -> int:
+    """That of the GPU for which Triton compiles. The interpreter takes the newest, which contracts check."""
+    if triton.knobs.runtime.interpret:
+        return NEWEST
+    return generation(driver.active.get_current_target().arch)
+
+
+def generation(architecture: int) -> int:
+    """The compute capability whose lines hold for a GPU."""
+    return CONSUMER if architecture >= CONSUMER_FROM else architecture
+
+
+@contextmanager
+def forced(kernel: str, tile: Tile) -> Generator[None]:
+    """Use this tile for a kernel, for example `sparse.attend`, in all threads of the process."""
+    _forced[kernel] = tile
+    try:
+        yield
+    finally:
+        del _forced[kernel]
