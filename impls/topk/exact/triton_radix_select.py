@@ -1,34 +1,56 @@
-"""Radix select in Triton: a program per row counts digits of eight bits, finds the k-th key, and gathers.
+"""Radix select in Triton: several programs a row count bins, then find the bin of the k-th score and gather.
 
-It reads the row once per byte and once more, the later times from L2 if all rows in flight fit it. Like
-`radix` it continues with the one bin that has the k-th key, but does not move that bin's keys together. With
-fewer rows than multiprocessors some are idle: `triton_two_stage` splits rows.
+Two launches read the row twice; the second time is from L2 if all rows in flight fit it. The last program of a
+row selects among the scores of that bin.
 """
+
+from typing import Any
 
 from harness import implementation, stage
 
 from ..workload import TopkWorkload
 
-BLOCK, WARPS = 2048, 8
-BITS = {"f64": 64, "f32": 32, "bf16": 16, "f16": 16}
+BLOCK, WARPS = 4096, 8
+PROGRAMS = 1024  # 132 multiprocessors with 4 programs each, twice
+FORMATS = {"f64": (64, 50), "f32": (32, 21), "bf16": (16, 5), "f16": (16, 8)}  # bits, and those below a bin
 
 
 @implementation(framework="triton", semantics="exact")
 def triton_radix_select(w: TopkWorkload):
-    import torch
-
-    from ._triton_radix import select as kernel
-
     def select(scores):
-        scores = scores.contiguous()
-        shape = (w.batch, w.rows, w.topk)
-        values = torch.empty(shape, dtype=scores.dtype, device=scores.device)
-        indices = torch.empty(shape, dtype=torch.int32, device=scores.device)
         with stage("select"):
-            kernel[(w.batch * w.rows, 1)](
-                scores, indices, values, indices, w.seq, w.seq, w.topk, BITS[w.dtype], False, BLOCK,
-                num_warps=WARPS,
-            )  # fmt: skip
-        return values, indices
+            return select_largest(w, scores.contiguous(), w.seq)
 
     return select
+
+
+def select_largest(w: TopkWorkload, scores: Any, size: int, origins: Any = None) -> tuple[Any, Any]:
+    """Values and indices of the topk largest of every `size` scores of a row, [batch, rows, slices · topk]."""
+    import torch
+
+    from ._triton_radix import count, select
+
+    rows, seq = w.batch * w.rows, scores.shape[-1]
+    slices = -(-seq // size)
+    lines = rows * slices
+    parts = min(-(-size // BLOCK), -(-PROGRAMS // lines))
+    part_size = -(-size // (parts * BLOCK)) * BLOCK
+    parts = -(-size // part_size)
+
+    def empty(*shape, dtype=torch.int32):
+        return torch.empty(shape, dtype=dtype, device=scores.device)
+
+    kept = (w.batch, w.rows, slices * w.topk)
+    values, indices = empty(*kept, dtype=scores.dtype), empty(*kept)
+    counts, arrived = empty(lines, parts, 256), empty(lines)
+    bounds = empty(lines, parts, 2, dtype=torch.int64)
+    room_for = -(-size // 2)
+    spare_values, spare_columns = empty(lines, room_for, dtype=scores.dtype), empty(lines, room_for)
+    grid, form = (rows, slices, parts), FORMATS[w.dtype]
+    count[grid](scores, counts, arrived, seq, size, part_size, form, BLOCK, num_warps=WARPS)
+    select[grid](
+        scores, indices if origins is None else origins, values, indices, counts, arrived, bounds,
+        spare_values, spare_columns, seq, size, part_size, w.topk, room_for, form, origins is not None, BLOCK,
+        num_warps=WARPS,
+    )  # fmt: skip
+    return values, indices
