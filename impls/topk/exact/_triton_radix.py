@@ -28,22 +28,24 @@ def count(scores, counts, arrived, seq, size, part_size, F: tl.constexpr, BLOCK:
 
 @triton.jit
 def select(
-    scores, origins, values, indices, counts, arrived, bounds, spare_values, spare_columns,
-    seq, size, part_size, topk, room_for,
+    scores, origins, values, indices, counts, arrived, bounds, lists,
+    seq, size, part_size, topk, room,
     F: tl.constexpr, TRACED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Select the `topk` largest of a line, which has at least as many scores.
 
-    The bin of the smallest that is selected is known from all counts. A part stores its scores of greater
-    bins, and puts those of that bin, the candidates, together with the line's. The last program of the line to
-    arrive selects from the candidates. First come the scores of greater bins, then the candidates above the
-    smallest, then those equal to it, each by column; so the order of programs does not matter. For a TRACED
-    row the column numbers are in `origins`, which has the row's shape.
+    The counts tell the bin of the smallest that is selected. In the line's list a part puts the columns of
+    its scores of greater bins, and from `topk` on those of this bin, the candidates, if there is room for all.
+    The last program of the line to arrive selects among the candidates. First come the scores of greater
+    bins, then the candidates above the smallest, then those equal to it, each by column; so the order of
+    programs does not matter. For a TRACED row the column numbers are in `origins`, which has the row's shape.
     """
     line, start, length, first, last = part_of(seq, size, part_size)
     part, parts = tl.program_id(2), tl.num_programs(2)
     bins, local = tl.arange(0, BINS), tl.arange(0, BLOCK)
     KEY: tl.constexpr = tl.uint64 if F[0] == 64 else tl.uint32
+    scores += start
+    lists += line * (topk + room)
 
     totals, before = tl.zeros((BINS,), tl.int32), tl.zeros((BINS,), tl.int32)
     for each in range(parts):
@@ -51,117 +53,108 @@ def select(
         totals += counted
         before += tl.where(each < part, counted, 0)
     chosen = tl.sum((tl.cumsum(totals, 0, reverse=True) >= topk).to(tl.int32), 0) - 1
-    room = topk - tl.sum(tl.where(bins > chosen, totals, 0), 0)
+    above = tl.sum(tl.where(bins > chosen, totals, 0), 0)
     candidates = tl.sum(tl.where(bins == chosen, totals, 0), 0)
     above_before = tl.sum(tl.where(bins > chosen, before, 0), 0)
-    spare_before = tl.sum(tl.where(bins == chosen, before, 0), 0)
+    candidates_before = tl.sum(tl.where(bins == chosen, before, 0), 0)
 
-    column = slice_start(size)
-    values += line * topk
-    indices += line * topk
-    spare_values += line * room_for
-    spare_columns += line * room_for
     none = tl.zeros((BLOCK,), KEY)
-    least, most = ~none, none
+    least, most = tl.min(~none, 0), tl.max(none, 0)
     for begin in range(first, last, BLOCK):
-        here = begin + local < last
-        score = tl.load(scores + start + begin + local, mask=here, other=0.0)
-        keys = keys_of(score, F)
+        column = begin + local
+        here = column < last
+        keys = keys_of(tl.load(scores + column, mask=here, other=0.0), F)
         its_bins = bins_of(keys, F)
-        above, candidate = here & (its_bins > chosen), here & (its_bins == chosen)
-        least = tl.minimum(least, tl.where(candidate, keys, ~none))
-        most = tl.maximum(most, tl.where(candidate, keys, none))
-        # one scan of both counts
-        both = above.to(tl.int32) + (candidate.to(tl.int32) << 16)
+        is_above, is_candidate = here & (its_bins > chosen), here & (its_bins == chosen)
+        least = tl.minimum(least, tl.min(tl.where(is_candidate, keys, ~none), 0))
+        most = tl.maximum(most, tl.max(tl.where(is_candidate, keys, none), 0))
+        # one scan counts both
+        both = is_above.to(tl.int32) + (is_candidate.to(tl.int32) << 16)
         places = tl.cumsum(both, 0) - both
-        taken = above_before + (places & 0xFFFF)
-        spare = spare_before + (places >> 16)
-        above_before += tl.sum(above.to(tl.int32), 0)
-        spare_before += tl.sum(candidate.to(tl.int32), 0)
-        candidate = candidate & (spare < room_for)
-        numbers = column + begin + local
-        if TRACED:
-            numbers = tl.load(origins + start + begin + local, mask=above | candidate, other=0)
-        tl.store(values + taken, score, mask=above)
-        tl.store(indices + taken, numbers, mask=above)
-        tl.store(spare_values + spare, score, mask=candidate)
-        tl.store(spare_columns + spare, numbers, mask=candidate)
+        found = tl.sum(both, 0)
+        place = tl.where(is_above, above_before + (places & 0xFFFF), topk + candidates_before + (places >> 16))
+        tl.store(lists + place, column, mask=(is_above | is_candidate) & (place < topk + room))
+        above_before += found & 0xFFFF
+        candidates_before += found >> 16
     at = bounds + (line * parts + part) * 2
-    tl.store(at, tl.min(least, 0).to(tl.int64))
-    tl.store(at + 1, tl.max(most, 0).to(tl.int64))
+    tl.store(at, least.to(tl.int64))
+    tl.store(at + 1, most.to(tl.int64))
 
     tl.debug_barrier()  # all threads store before the part is counted as done
     if tl.atomic_add(arrived + line, 1) == parts - 1:
-        tl.debug_barrier()
-        low, high = tl.full((), 0, KEY), tl.full((), 0, KEY)
-        low = ~low
         for each in range(parts):
             at = bounds + (line * parts + each) * 2
-            low = tl.minimum(low, tl.load(at).to(KEY))
-            high = tl.maximum(high, tl.load(at + 1).to(KEY))
-        if candidates <= room_for:
-            finish(
-                spare_values, spare_columns, values, indices, candidates, low, high, room, topk, 0, F, True, BLOCK // 2
-            )  # fmt: skip
-        else:
-            finish(
-                scores + start, origins + start, values, indices, length, low, high, room, topk, column, F, TRACED, BLOCK // 2
-            )  # fmt: skip
+            least = tl.minimum(least, tl.load(at).to(KEY))
+            most = tl.maximum(most, tl.load(at + 1).to(KEY))
+        listed = tl.where(candidates <= room, candidates, 0)
+        finish(
+            scores, lists, listed, tl.where(listed > 0, listed, length), least, most, above, topk, F, BLOCK
+        )
+        tl.debug_barrier()
+        for begin in range(0, topk, BLOCK):
+            place = begin + tl.arange(0, BLOCK)
+            here = place < topk
+            column = tl.load(lists + place, mask=here, other=0)
+            tl.store(values + line * topk + place, tl.load(scores + column, mask=here), mask=here)
+            if TRACED:
+                column = tl.load(origins + start + column, mask=here, other=0)
+            else:
+                column += tl.program_id(1) * size
+            tl.store(indices + line * topk + place, column, mask=here)
 
 
 @triton.jit
 def finish(
-    scores, origins, values, indices, length, least, most, room, topk, column,
-    F: tl.constexpr, TRACED: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    """Select the `room` largest of those scores whose keys lie from `least` to `most`."""
+    scores, lists, listed, length, least, most, above, topk, F: tl.constexpr, BLOCK: tl.constexpr
+):
+    """Complete the `topk` columns of a list, of which `above` are there, from its candidates.
+
+    The candidates are `listed`, or are all scores of the line from key `least` to `most`. Their distances from
+    `least` are compared by digits of eight bits.
+    """
     local, bins = tl.arange(0, BLOCK), tl.arange(0, BINS)
     span = most - least
-    shift = -8
-    rest = span
+    rest, shift = span, -8
     while rest > 0:
-        rest = rest >> 8
-        shift += 8
-    smallest = span - span
-    above_before, left = topk - room, room
+        rest, shift = rest >> 8, shift + 8
+    smallest = span - span  # of those selected: its distance, down to the last digit compared
+    room = topk - above  # places for candidates of these digits
     while shift >= 0:
         counts = tl.zeros((BINS,), tl.int32)
         for begin in range(0, length, BLOCK):
-            here = begin + local < length
-            offset = keys_of(tl.load(scores + begin + local, mask=here, other=0.0), F) - least
-            digits = offset >> shift
-            here = here & (offset <= span) & ((digits >> 8) == smallest)
+            _, distance, here = candidates_at(scores, lists + topk, listed, begin + local, length, least, span, F)
+            digits = distance >> shift
+            here = here & ((digits >> 8) == smallest)
             counts += tl.histogram((digits & 255).to(tl.int32), BINS, mask=here)
-        digit = tl.sum((tl.cumsum(counts, 0, reverse=True) >= left).to(tl.int32), 0) - 1
-        left -= tl.sum(tl.where(bins > digit, counts, 0), 0)
+        digit = tl.sum((tl.cumsum(counts, 0, reverse=True) >= room).to(tl.int32), 0) - 1
+        room -= tl.sum(tl.where(bins > digit, counts, 0), 0)
         smallest = (smallest << 8) | digit.to(smallest.dtype)
         shift -= 8
 
-    equal_before = topk - left
+    equal_before = topk - room
     begin = 0
-    while (above_before < topk - left) | (equal_before < topk):
-        here = begin + local < length
-        score = tl.load(scores + begin + local, mask=here, other=0.0)
-        offset = keys_of(score, F) - least
-        here = here & (offset <= span)
-        above, equal = here & (offset > smallest), here & (offset == smallest)
-        both = above.to(tl.int32) + (equal.to(tl.int32) << 16)
+    while (above < topk - room) | (equal_before < topk):
+        column, distance, here = candidates_at(
+            scores, lists + topk, listed, begin + local, length, least, span, F
+        )
+        is_above, is_equal = here & (distance > smallest), here & (distance == smallest)
+        both = is_above.to(tl.int32) + (is_equal.to(tl.int32) << 16)
         places = tl.cumsum(both, 0) - both
-        position = tl.where(above, above_before + (places & 0xFFFF), equal_before + (places >> 16))
-        above_before += tl.sum(above.to(tl.int32), 0)
-        equal_before += tl.sum(equal.to(tl.int32), 0)
-        taken = above | (equal & (position < topk))
-        numbers = column + begin + local
-        if TRACED:
-            numbers = tl.load(origins + begin + local, mask=taken, other=0)
-        tl.store(values + position, score, mask=taken)
-        tl.store(indices + position, numbers, mask=taken)
+        found = tl.sum(both, 0)
+        place = tl.where(is_above, above + (places & 0xFFFF), equal_before + (places >> 16))
+        tl.store(lists + place, column, mask=(is_above | is_equal) & (place < topk))
+        above += found & 0xFFFF
+        equal_before += found >> 16
         begin += BLOCK
 
 
 @triton.jit
-def slice_start(size):
-    return tl.program_id(1) * size
+def candidates_at(scores, lists, listed, place, length, least, span, F: tl.constexpr):
+    """Columns at these places, the distances of their keys from `least`, and which of them are candidates."""
+    here = place < length
+    column = tl.where(place < listed, tl.load(lists + place, mask=place < listed, other=0), place)
+    distance = keys_of(tl.load(scores + column, mask=here, other=0.0), F) - least
+    return column, distance, here & (distance <= span)
 
 
 @triton.jit

@@ -10,7 +10,7 @@ from harness import implementation, stage
 
 from ..workload import TopkWorkload
 
-BLOCK, WARPS = 4096, 8
+BLOCK, WARPS = 4096, 16
 PROGRAMS = 1024  # 132 multiprocessors with 4 programs each, twice
 FORMATS = {"f64": (64, 50), "f32": (32, 21), "bf16": (16, 5), "f16": (16, 8)}  # bits, and those below a bin
 
@@ -44,13 +44,12 @@ def select_largest(w: TopkWorkload, scores: Any, size: int, origins: Any = None)
     values, indices = empty(*kept, dtype=scores.dtype), empty(*kept)
     counts, arrived = empty(lines, parts, 256), empty(lines)
     bounds = empty(lines, parts, 2, dtype=torch.int64)
-    room_for = -(-size // 2)
-    spare_values, spare_columns = empty(lines, room_for, dtype=scores.dtype), empty(lines, room_for)
+    room = -(-size // 2)
+    lists = empty(lines, w.topk + room)
     grid, form = (rows, slices, parts), FORMATS[w.dtype]
     count[grid](scores, counts, arrived, seq, size, part_size, form, BLOCK, num_warps=WARPS)
     select[grid](
-        scores, indices if origins is None else origins, values, indices, counts, arrived, bounds,
-        spare_values, spare_columns, seq, size, part_size, w.topk, room_for, form, origins is not None, BLOCK,
-        num_warps=WARPS,
+        scores, indices if origins is None else origins, values, indices, counts, arrived, bounds, lists,
+        seq, size, part_size, w.topk, room, form, origins is not None, BLOCK, num_warps=WARPS,
     )  # fmt: skip
     return values, indices
