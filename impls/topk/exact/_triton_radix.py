@@ -1,8 +1,7 @@
 """Kernels of `triton_radix_select` and `triton_two_stage`.
 
-Each line is a slice of a row, and several programs share it. A bin is an interval of scores: a sign, an
-exponent and two bits of the fraction, or all that lies beyond 32 exponents. Bins are coarse in f32 and f64,
-but half as many exponents would often leave a whole row in one bin.
+A line is a slice of a row, and several programs share it. A bin is an interval of scores: a sign, an exponent
+and two bits of the fraction. In f32 the bin of the k-th of 64Ki normal scores has about 2 % of them.
 """
 
 import triton
@@ -14,15 +13,14 @@ BINS = tl.constexpr(256)
 @triton.jit
 def count(scores, counts, arrived, seq, size, part_size, F: tl.constexpr, BLOCK: tl.constexpr):
     """Count the scores of a part of a line in each bin."""
-    line, start, length, first, last = part_of(seq, size, part_size)
-    part, parts = tl.program_id(2), tl.num_programs(2)
-    local = tl.arange(0, BLOCK)
-    totals = tl.zeros((BINS,), tl.int32)
+    line, start, first, last = part_of(seq, size, part_size)
+    part = tl.program_id(2)
+    counted = tl.zeros((BINS,), tl.int32)
     for begin in range(first, last, BLOCK):
-        here = begin + local < last
-        keys = keys_of(tl.load(scores + start + begin + local, mask=here, other=0.0), F)
-        totals += tl.histogram(bins_of(keys, F), BINS, mask=here)
-    tl.store(counts + (line * parts + part) * BINS + tl.arange(0, BINS), totals)
+        column = begin + tl.arange(0, BLOCK)
+        keys = keys_of(tl.load(scores + start + column, mask=column < last, other=0.0), F)
+        counted += tl.histogram(bins_of(keys, F), BINS, mask=column < last)
+    tl.store(counts + (line * tl.num_programs(2) + part) * BINS + tl.arange(0, BINS), counted)
     tl.store(arrived + line, 0, mask=part == 0)
 
 
@@ -34,15 +32,15 @@ def select(
 ):  # fmt: skip
     """Select the `topk` largest of a line, which has at least as many scores.
 
-    The counts tell the bin of the smallest that is selected. In the line's list a part puts the columns of
-    its scores of greater bins, and from `topk` on those of this bin, the candidates, if there is room for all.
+    The counts tell the bin of the smallest that is selected. A part puts the columns of its scores of greater
+    bins in the line's list, and from `topk` on those of this bin, the candidates, as far as there is room.
     The last program of the line to arrive selects among the candidates. First come the scores of greater
     bins, then the candidates above the smallest, then those equal to it, each by column; so the order of
     programs does not matter. For a TRACED row the column numbers are in `origins`, which has the row's shape.
     """
-    line, start, length, first, last = part_of(seq, size, part_size)
+    line, start, first, last = part_of(seq, size, part_size)
     part, parts = tl.program_id(2), tl.num_programs(2)
-    bins, local = tl.arange(0, BINS), tl.arange(0, BLOCK)
+    bins = tl.arange(0, BINS)
     KEY: tl.constexpr = tl.uint64 if F[0] == 64 else tl.uint32
     scores += start
     lists += line * (topk + room)
@@ -56,40 +54,50 @@ def select(
     above = tl.sum(tl.where(bins > chosen, totals, 0), 0)
     candidates = tl.sum(tl.where(bins == chosen, totals, 0), 0)
     above_before = tl.sum(tl.where(bins > chosen, before, 0), 0)
-    candidates_before = tl.sum(tl.where(bins == chosen, before, 0), 0)
+    candidates_before = topk + tl.sum(tl.where(bins == chosen, before, 0), 0)
 
-    none = tl.zeros((BLOCK,), KEY)
-    least, most = tl.min(~none, 0), tl.max(none, 0)
+    # A thread has four neighbours, so a load is wide. Each store takes one of the four: a store of all would
+    # first move their addresses between threads.
+    local = 4 * tl.arange(0, BLOCK // 4)[:, None] + tl.arange(0, 4)[None, :]
+    none = tl.zeros((BLOCK // 4, 4), KEY)
+    lows, highs = ~none, none
     for begin in range(first, last, BLOCK):
         column = begin + local
         here = column < last
         keys = keys_of(tl.load(scores + column, mask=here, other=0.0), F)
         its_bins = bins_of(keys, F)
         is_above, is_candidate = here & (its_bins > chosen), here & (its_bins == chosen)
-        least = tl.minimum(least, tl.min(tl.where(is_candidate, keys, ~none), 0))
-        most = tl.maximum(most, tl.max(tl.where(is_candidate, keys, none), 0))
-        # one scan counts both
-        both = is_above.to(tl.int32) + (is_candidate.to(tl.int32) << 16)
-        places = tl.cumsum(both, 0) - both
-        found = tl.sum(both, 0)
-        place = tl.where(is_above, above_before + (places & 0xFFFF), topk + candidates_before + (places >> 16))
-        tl.store(lists + place, column, mask=(is_above | is_candidate) & (place < topk + room))
+        lows = tl.where(is_candidate, tl.minimum(lows, keys), lows)
+        highs = tl.where(is_candidate, tl.maximum(highs, keys), highs)
+        both = is_above.to(tl.int32) + (is_candidate.to(tl.int32) << 16)  # one scan counts both
+        of_four = tl.sum(both, 1)
+        places = tl.cumsum(both, 1) - both + (tl.cumsum(of_four, 0) - of_four)[:, None]
+        place = tl.where(is_above, above_before + (places & 0xFFFF), candidates_before + (places >> 16))
+        place = tl.where((is_above | is_candidate) & (place < topk + room), place, -1)
+        even, odd = tl.split(tl.reshape(place, (BLOCK // 4, 2, 2)))
+        place_0, place_2 = tl.split(even)
+        place_1, place_3 = tl.split(odd)
+        column = begin + 4 * tl.arange(0, BLOCK // 4)
+        tl.store(lists + place_0, column, mask=place_0 >= 0)
+        tl.store(lists + place_1, column + 1, mask=place_1 >= 0)
+        tl.store(lists + place_2, column + 2, mask=place_2 >= 0)
+        tl.store(lists + place_3, column + 3, mask=place_3 >= 0)
+        found = tl.sum(of_four, 0)
         above_before += found & 0xFFFF
         candidates_before += found >> 16
-    at = bounds + (line * parts + part) * 2
-    tl.store(at, least.to(tl.int64))
-    tl.store(at + 1, most.to(tl.int64))
+    bounds += line * parts * 2
+    tl.store(bounds + 2 * part, tl.min(tl.reshape(lows, (BLOCK,)), 0).to(tl.int64))
+    tl.store(bounds + 2 * part + 1, tl.max(tl.reshape(highs, (BLOCK,)), 0).to(tl.int64))
 
     tl.debug_barrier()  # all threads store before the part is counted as done
     if tl.atomic_add(arrived + line, 1) == parts - 1:
-        for each in range(parts):
-            at = bounds + (line * parts + each) * 2
-            least = tl.minimum(least, tl.load(at).to(KEY))
-            most = tl.maximum(most, tl.load(at + 1).to(KEY))
+        least, most = tl.load(bounds).to(KEY), tl.load(bounds + 1).to(KEY)
+        for each in range(1, parts):
+            least = tl.minimum(least, tl.load(bounds + 2 * each).to(KEY))
+            most = tl.maximum(most, tl.load(bounds + 2 * each + 1).to(KEY))
         listed = tl.where(candidates <= room, candidates, 0)
-        finish(
-            scores, lists, listed, tl.where(listed > 0, listed, length), least, most, above, topk, F, BLOCK
-        )
+        length = tl.where(candidates <= room, candidates, line_size(seq, size))
+        complete(scores, lists, listed, length, least, most, above, topk, F, BLOCK)
         tl.debug_barrier()
         for begin in range(0, topk, BLOCK):
             place = begin + tl.arange(0, BLOCK)
@@ -104,25 +112,25 @@ def select(
 
 
 @triton.jit
-def finish(
-    scores, lists, listed, length, least, most, above, topk, F: tl.constexpr, BLOCK: tl.constexpr
-):
+def complete(scores, lists, listed, length, least, most, above, topk, F: tl.constexpr, BLOCK: tl.constexpr):
     """Complete the `topk` columns of a list, of which `above` are there, from its candidates.
 
-    The candidates are `listed`, or are all scores of the line from key `least` to `most`. Their distances from
-    `least` are compared by digits of eight bits.
+    They are `listed`, or if that is 0, all scores of the line with keys from `least` to `most`. The distances
+    of their keys from `least` are compared by digits of eight bits, of which there are none if all are equal.
     """
     local, bins = tl.arange(0, BLOCK), tl.arange(0, BINS)
     span = most - least
     rest, shift = span, -8
     while rest > 0:
         rest, shift = rest >> 8, shift + 8
-    smallest = span - span  # of those selected: its distance, down to the last digit compared
-    room = topk - above  # places for candidates of these digits
+    smallest = span - span  # leading digits of the smallest that is selected
+    room = topk - above  # for candidates with these digits
     while shift >= 0:
         counts = tl.zeros((BINS,), tl.int32)
         for begin in range(0, length, BLOCK):
-            _, distance, here = candidates_at(scores, lists + topk, listed, begin + local, length, least, span, F)
+            _, distance, here = candidates_at(
+                scores, lists + topk, listed, begin + local, length, least, span, F
+            )
             digits = distance >> shift
             here = here & ((digits >> 8) == smallest)
             counts += tl.histogram((digits & 255).to(tl.int32), BINS, mask=here)
@@ -140,9 +148,9 @@ def finish(
         is_above, is_equal = here & (distance > smallest), here & (distance == smallest)
         both = is_above.to(tl.int32) + (is_equal.to(tl.int32) << 16)
         places = tl.cumsum(both, 0) - both
-        found = tl.sum(both, 0)
         place = tl.where(is_above, above + (places & 0xFFFF), equal_before + (places >> 16))
         tl.store(lists + place, column, mask=(is_above | is_equal) & (place < topk))
+        found = tl.sum(both, 0)
         above += found & 0xFFFF
         equal_before += found >> 16
         begin += BLOCK
@@ -159,17 +167,24 @@ def candidates_at(scores, lists, listed, place, length, least, span, F: tl.const
 
 @triton.jit
 def part_of(seq, size, part_size):
-    """A program's line, where the line starts and its length, and the columns of the part from … to."""
+    """A program's line, where the line starts, and the first column of its part and that after the last."""
     row, slice_ = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    length = tl.minimum(size, seq - slice_ * size)
     first = tl.program_id(2) * part_size
-    last = tl.minimum(first + part_size, length)
-    return row * tl.num_programs(1) + slice_, row * seq + slice_ * size, length, first, last
+    last = tl.minimum(first + part_size, line_size(seq, size))
+    return row * tl.num_programs(1) + slice_, row * seq + slice_ * size, first, last
+
+
+@triton.jit
+def line_size(seq, size):
+    return tl.minimum(size, seq - tl.program_id(1) * size)
 
 
 @triton.jit
 def keys_of(scores, F: tl.constexpr):
-    """Unsigned integers that order as scores do; −0 has the key of 0."""
+    """Unsigned integers that order as scores do; −0 has the key of 0.
+
+    Positive scores get the sign bit, and negative ones are inverted.
+    """
     KEY: tl.constexpr = tl.uint64 if F[0] == 64 else tl.uint32
     RAW: tl.constexpr = tl.uint16 if F[0] == 16 else KEY
     bits = scores.to(RAW, bitcast=True).to(KEY)
