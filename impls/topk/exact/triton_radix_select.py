@@ -1,10 +1,10 @@
-"""Radix select in Triton: several programs a row count scores in bins, then gather from the k-th bin up.
+"""Radix select in Triton: several programs a row count scores in bins, then gather from the k-th one's up.
 
 Two launches read every score once each, the second time from L2 if all rows in flight fit it. The last
-program of a row then compares the scores in the bin of the k-th by digits of eight bits. Usually they are few;
-but if more than half of the row are in that bin, it reads the whole row: once a digit in which
-they differ, and once more. So a score is read twice, and in the worst case 7 times in f32, 11 in f64, 5 in
-bf16 and 4 in f16, and once more if it is selected.
+program of a row then compares the scores in the bin of the k-th by digits of eight bits. Usually they are
+few. If more than half of the row are in that bin, it reads the whole row: once a digit in which they differ,
+and once more. So a score is read twice, and in the worst case 7 times in f32, 11 in f64, 5 in bf16 and 4 in
+f16, and once more if it is selected.
 """
 
 from typing import Any

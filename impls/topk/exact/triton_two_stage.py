@@ -1,8 +1,8 @@
 """Two exact stages in Triton: the k largest of every slice of a row, then the k largest of those.
 
 Both stages are the kernels of `triton_radix_select`, which occupies all multiprocessors without slices: this
-shows what a second stage costs. (`two_stage` keeps fewer than k per bucket, and its recall depends on chance.)
-A row with fewer than two slices of `columns` has one slice and one stage.
+shows what a second stage costs. (`two_stage` keeps fewer than k per bucket, and its recall depends on
+chance.) A row with fewer than two slices of `columns` has one slice and one stage.
 """
 
 from harness import Unsupported, implementation, stage
