@@ -1,69 +1,205 @@
-"""Kernel of `triton_radix_select` and `triton_two_stage`."""
+"""Kernels of `triton_radix_select` and `triton_two_stage`.
+
+A line is a slice of a row, and several programs share it. A bin is an interval of scores: a sign, an exponent
+and two bits of the fraction. In f32 the bin of the k-th of 64Ki normal scores has about 2 % of them.
+"""
 
 import triton
 import triton.language as tl
 
+BINS = tl.constexpr(256)
+
+
+@triton.jit
+def count(scores, counts, arrived, seq, size, part_size, F: tl.constexpr, BLOCK: tl.constexpr):
+    """Count the scores of a part of a line in each bin."""
+    line, start, first, last = part_of(seq, size, part_size)
+    part = tl.program_id(2)
+    counted = tl.zeros((BINS,), tl.int32)
+    for begin in range(first, last, BLOCK):
+        column = begin + tl.arange(0, BLOCK)
+        keys = keys_of(tl.load(scores + start + column, mask=column < last, other=0.0), F)
+        counted += tl.histogram(bins_of(keys, F), BINS, mask=column < last)
+    tl.store(counts + (line * tl.num_programs(2) + part) * BINS + tl.arange(0, BINS), counted)
+    tl.store(arrived + line, 0, mask=part == 0)
+
 
 @triton.jit
 def select(
-    scores, origins, values, indices, seq, size, topk,
-    BITS: tl.constexpr, TRACED: tl.constexpr, BLOCK: tl.constexpr,
+    scores, origins, values, indices, counts, arrived, bounds, lists,
+    seq, size, part_size, topk, room,
+    F: tl.constexpr, TRACED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Select the `topk` largest of a slice of `size` columns of a row; the slice has at least `topk`.
+    """Select the `topk` largest of a line, which has at least as many scores.
 
-    First come those above the smallest that is selected, then those equal to it, each by column, so the order
-    of programs or threads does not matter. For a TRACED row the column numbers are in `origins`, which has
-    the row's shape.
+    The counts tell the bin of the smallest that is selected. A part puts the columns of its scores of greater
+    bins in the line's list, and from `topk` on those of this bin, the candidates, as far as there is room.
+    The last program of the line to arrive selects among the candidates. First come the scores of greater
+    bins, then the candidates above the smallest, then those equal to it, each by column; so the order of
+    programs does not matter. For a TRACED row the column numbers are in `origins`, which has the row's shape.
     """
-    slice_ = tl.program_id(1)
-    first = slice_ * size
-    length = tl.minimum(size, seq - first)
-    start = tl.program_id(0).to(tl.int64) * seq + first
-    line = scores + start
-    local = tl.arange(0, BLOCK)
-    bins = tl.arange(0, 256)
-    KEY: tl.constexpr = tl.uint64 if BITS == 64 else tl.uint32
-    RAW: tl.constexpr = tl.uint16 if BITS == 16 else KEY
-    sign = tl.full((BLOCK,), 1, KEY) << (BITS - 1)
-    ones = sign | (sign - 1)
-    prefix = tl.full((1,), 0, KEY)  # of the smallest key that is selected
-    room = topk  # places to be filled with keys of this prefix
+    line, start, first, last = part_of(seq, size, part_size)
+    part, parts = tl.program_id(2), tl.num_programs(2)
+    bins = tl.arange(0, BINS)
+    KEY: tl.constexpr = tl.uint64 if F[0] == 64 else tl.uint32
+    scores += start
+    lists += line * (topk + room)
 
-    for place in tl.static_range(BITS // 8):
-        counts = tl.zeros((256,), tl.int32)
+    totals, before = tl.zeros((BINS,), tl.int32), tl.zeros((BINS,), tl.int32)
+    for each in range(parts):
+        counted = tl.load(counts + (line * parts + each) * BINS + bins)
+        totals += counted
+        before += tl.where(each < part, counted, 0)
+    chosen = tl.sum((tl.cumsum(totals, 0, reverse=True) >= topk).to(tl.int32), 0) - 1
+    above = tl.sum(tl.where(bins > chosen, totals, 0), 0)
+    candidates = tl.sum(tl.where(bins == chosen, totals, 0), 0)
+    above_before = tl.sum(tl.where(bins > chosen, before, 0), 0)
+    candidates_before = topk + tl.sum(tl.where(bins == chosen, before, 0), 0)
+
+    # A thread has four neighbours, so a load is wide. Each store takes one of the four: a store of all would
+    # first move their addresses between threads.
+    local = 4 * tl.arange(0, BLOCK // 4)[:, None] + tl.arange(0, 4)[None, :]
+    none = tl.zeros((BLOCK // 4, 4), KEY)
+    lows, highs = ~none, none
+    for begin in range(first, last, BLOCK):
+        column = begin + local
+        here = column < last
+        keys = keys_of(tl.load(scores + column, mask=here, other=0.0), F)
+        its_bins = bins_of(keys, F)
+        is_above, is_candidate = here & (its_bins > chosen), here & (its_bins == chosen)
+        lows = tl.where(is_candidate, tl.minimum(lows, keys), lows)
+        highs = tl.where(is_candidate, tl.maximum(highs, keys), highs)
+        both = is_above.to(tl.int32) + (is_candidate.to(tl.int32) << 16)  # one scan counts both
+        of_four = tl.sum(both, 1)
+        places = tl.cumsum(both, 1) - both + (tl.cumsum(of_four, 0) - of_four)[:, None]
+        place = tl.where(is_above, above_before + (places & 0xFFFF), candidates_before + (places >> 16))
+        place = tl.where((is_above | is_candidate) & (place < topk + room), place, -1)
+        even, odd = tl.split(tl.reshape(place, (BLOCK // 4, 2, 2)))
+        place_0, place_2 = tl.split(even)
+        place_1, place_3 = tl.split(odd)
+        column = begin + 4 * tl.arange(0, BLOCK // 4)
+        tl.store(lists + place_0, column, mask=place_0 >= 0)
+        tl.store(lists + place_1, column + 1, mask=place_1 >= 0)
+        tl.store(lists + place_2, column + 2, mask=place_2 >= 0)
+        tl.store(lists + place_3, column + 3, mask=place_3 >= 0)
+        found = tl.sum(of_four, 0)
+        above_before += found & 0xFFFF
+        candidates_before += found >> 16
+    bounds += line * parts * 2
+    tl.store(bounds + 2 * part, tl.min(tl.reshape(lows, (BLOCK,)), 0).to(tl.int64))
+    tl.store(bounds + 2 * part + 1, tl.max(tl.reshape(highs, (BLOCK,)), 0).to(tl.int64))
+
+    tl.debug_barrier()  # all threads store before the part is counted as done
+    if tl.atomic_add(arrived + line, 1) == parts - 1:
+        least, most = tl.load(bounds).to(KEY), tl.load(bounds + 1).to(KEY)
+        for each in range(1, parts):
+            least = tl.minimum(least, tl.load(bounds + 2 * each).to(KEY))
+            most = tl.maximum(most, tl.load(bounds + 2 * each + 1).to(KEY))
+        listed = tl.where(candidates <= room, candidates, 0)
+        length = tl.where(candidates <= room, candidates, line_size(seq, size))
+        complete(scores, lists, listed, length, least, most, above, topk, F, BLOCK)
+        tl.debug_barrier()
+        for begin in range(0, topk, BLOCK):
+            place = begin + tl.arange(0, BLOCK)
+            here = place < topk
+            column = tl.load(lists + place, mask=here, other=0)
+            tl.store(values + line * topk + place, tl.load(scores + column, mask=here), mask=here)
+            if TRACED:
+                column = tl.load(origins + start + column, mask=here, other=0)
+            else:
+                column += tl.program_id(1) * size
+            tl.store(indices + line * topk + place, column, mask=here)
+
+
+@triton.jit
+def complete(scores, lists, listed, length, least, most, above, topk, F: tl.constexpr, BLOCK: tl.constexpr):
+    """Complete the `topk` columns of a list, of which `above` are there, from its candidates.
+
+    They are `listed`, or if that is 0, all scores of the line with keys from `least` to `most`. The distances
+    of their keys from `least` are compared by digits of eight bits, of which there are none if all are equal.
+    """
+    local, bins = tl.arange(0, BLOCK), tl.arange(0, BINS)
+    span = most - least
+    rest, shift = span, -8
+    while rest > 0:
+        rest, shift = rest >> 8, shift + 8
+    smallest = span - span  # leading digits of the smallest that is selected
+    room = topk - above  # for candidates with these digits
+    while shift >= 0:
+        counts = tl.zeros((BINS,), tl.int32)
         for begin in range(0, length, BLOCK):
-            here = begin + local < length
-            bits = tl.load(line + begin + local, mask=here, other=0.0).to(RAW, bitcast=True).to(KEY)
-            # Positive scores get the sign bit and negative ones are inverted, so keys order as scores. −0 is
-            # 0.
-            keys = tl.where(bits > sign, ones - bits, sign | bits)
-            if place > 0:
-                here = here & ((keys >> (BITS - 8 * place)) == prefix)
-            digit = ((keys >> (BITS - 8 - 8 * place)) & 255).to(tl.int32)
-            counts += tl.histogram(digit, 256, mask=here)
-        reach = tl.cumsum(counts, 0, reverse=True)
-        digit_taken = tl.sum((reach >= room).to(tl.int32), 0) - 1
-        room -= tl.sum(tl.where(bins > digit_taken, counts, 0), 0)
-        prefix = (prefix << 8) | tl.cast(digit_taken, KEY)
+            _, distance, here = candidates_at(
+                scores, lists + topk, listed, begin + local, length, least, span, F
+            )
+            digits = distance >> shift
+            here = here & ((digits >> 8) == smallest)
+            counts += tl.histogram((digits & 255).to(tl.int32), BINS, mask=here)
+        digit = tl.sum((tl.cumsum(counts, 0, reverse=True) >= room).to(tl.int32), 0) - 1
+        room -= tl.sum(tl.where(bins > digit, counts, 0), 0)
+        smallest = (smallest << 8) | digit.to(smallest.dtype)
+        shift -= 8
 
-    out = (tl.program_id(0).to(tl.int64) * tl.num_programs(1) + slice_) * topk
-    above_before, equal_before = 0, topk - room
-    for begin in range(0, length, BLOCK):
-        here = begin + local < length
-        score = tl.load(line + begin + local, mask=here, other=0.0)
-        bits = score.to(RAW, bitcast=True).to(KEY)
-        keys = tl.where(bits > sign, ones - bits, sign | bits)
-        above, equal = here & (keys > prefix), here & (keys == prefix)
-        position = tl.where(
-            above,
-            above_before + tl.cumsum(above.to(tl.int32), 0) - 1,
-            equal_before + tl.cumsum(equal.to(tl.int32), 0) - 1,
+    equal_before = topk - room
+    begin = 0
+    while (above < topk - room) | (equal_before < topk):
+        column, distance, here = candidates_at(
+            scores, lists + topk, listed, begin + local, length, least, span, F
         )
-        above_before += tl.sum(above.to(tl.int32), 0)
-        equal_before += tl.sum(equal.to(tl.int32), 0)
-        taken = above | (equal & (position < topk))
-        column = first + begin + local
-        if TRACED:
-            column = tl.load(origins + start + begin + local, mask=taken, other=0)
-        tl.store(values + out + position, score, mask=taken)
-        tl.store(indices + out + position, column, mask=taken)
+        is_above, is_equal = here & (distance > smallest), here & (distance == smallest)
+        both = is_above.to(tl.int32) + (is_equal.to(tl.int32) << 16)
+        places = tl.cumsum(both, 0) - both
+        place = tl.where(is_above, above + (places & 0xFFFF), equal_before + (places >> 16))
+        tl.store(lists + place, column, mask=(is_above | is_equal) & (place < topk))
+        found = tl.sum(both, 0)
+        above += found & 0xFFFF
+        equal_before += found >> 16
+        begin += BLOCK
+
+
+@triton.jit
+def candidates_at(scores, lists, listed, place, length, least, span, F: tl.constexpr):
+    """Columns at these places, the distances of their keys from `least`, and which of them are candidates."""
+    here = place < length
+    column = tl.where(place < listed, tl.load(lists + place, mask=place < listed, other=0), place)
+    distance = keys_of(tl.load(scores + column, mask=here, other=0.0), F) - least
+    return column, distance, here & (distance <= span)
+
+
+@triton.jit
+def part_of(seq, size, part_size):
+    """A program's line, where the line starts, and the first column of its part and that after the last."""
+    row, slice_ = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    first = tl.program_id(2) * part_size
+    last = tl.minimum(first + part_size, line_size(seq, size))
+    return row * tl.num_programs(1) + slice_, row * seq + slice_ * size, first, last
+
+
+@triton.jit
+def line_size(seq, size):
+    return tl.minimum(size, seq - tl.program_id(1) * size)
+
+
+@triton.jit
+def keys_of(scores, F: tl.constexpr):
+    """Unsigned integers that order as scores do; −0 has the key of 0.
+
+    Positive scores get the sign bit, and negative ones are inverted.
+    """
+    KEY: tl.constexpr = tl.uint64 if F[0] == 64 else tl.uint32
+    RAW: tl.constexpr = tl.uint16 if F[0] == 16 else KEY
+    bits = scores.to(RAW, bitcast=True).to(KEY)
+    sign = tl.full(scores.shape, 1, KEY) << (F[0] - 1)
+    return tl.where(bits > sign, sign - 1 + sign - bits, sign | bits)
+
+
+@triton.jit
+def bins_of(keys, F: tl.constexpr):
+    """The bin of each key, 0 to 255, in the same order.
+
+    The exponents from 2⁻¹⁵ to 2¹⁷ have four bins each. What is nearer to 0 or larger is in the next bin.
+    """
+    HALF: tl.constexpr = 1 << (F[0] - 1 - F[1])
+    NEAR: tl.constexpr = HALF // 2 - 64
+    step = (keys >> F[1]).to(tl.int32) - HALF
+    positive = tl.minimum(tl.maximum(step - NEAR, 0), 127)
+    return positive + tl.minimum(tl.maximum(step + NEAR + 128, 0), 128)

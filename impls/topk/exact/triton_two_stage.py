@@ -1,14 +1,14 @@
 """Two exact stages in Triton: the k largest of every slice of a row, then the k largest of those.
 
-Both stages are the kernel of `triton_radix_select`. It helps if there are few rows: slices occupy more
-multiprocessors, and the second stage reads k of each. (`two_stage` keeps fewer than k per bucket, and its
-recall depends on chance.) A row with fewer than two slices of `columns` has one slice and one stage.
+Both stages are the kernels of `triton_radix_select`, which occupies all multiprocessors without slices: this
+shows what a second stage costs. (`two_stage` keeps fewer than k per bucket, and its recall depends on
+chance.) A row with fewer than two slices of `columns` has one slice and one stage.
 """
 
 from harness import Unsupported, implementation, stage
 
 from ..workload import TopkWorkload
-from .triton_radix_select import BITS, BLOCK, WARPS
+from .triton_radix_select import select_largest
 
 
 @implementation(framework="triton", semantics="exact")
@@ -16,34 +16,12 @@ def triton_two_stage(w: TopkWorkload, *, columns: int = 16384):
     size = _even(w, columns)
     slices = -(-w.seq // size)
 
-    import torch
-
-    from ._triton_radix import select as kernel
-
     def select(scores):
-        scores = scores.contiguous()
-
-        def pairs(count):
-            shape = (w.batch, w.rows, count)
-            return (
-                torch.empty(shape, dtype=scores.dtype, device=scores.device),
-                torch.empty(shape, dtype=torch.int32, device=scores.device),
-            )
-
-        values, indices = pairs(slices * w.topk)
         with stage("select"):
-            kernel[(w.batch * w.rows, slices)](
-                scores, indices, values, indices, w.seq, size, w.topk, BITS[w.dtype], False, BLOCK,
-                num_warps=WARPS,
-            )  # fmt: skip
+            values, indices = select_largest(w, scores.contiguous(), size)
             if slices == 1:
                 return values, indices
-            best = pairs(w.topk)
-            kept = slices * w.topk
-            kernel[(w.batch * w.rows, 1)](
-                values, indices, *best, kept, kept, w.topk, BITS[w.dtype], True, BLOCK, num_warps=WARPS
-            )
-        return best
+            return select_largest(w, values, slices * w.topk, indices)
 
     return select
 
