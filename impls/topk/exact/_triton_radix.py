@@ -59,8 +59,8 @@ def select(
     # A thread has four neighbours, so a load is wide. Each store takes one of the four: a store of all would
     # first move their addresses between threads.
     local = 4 * tl.arange(0, BLOCK // 4)[:, None] + tl.arange(0, 4)[None, :]
-    none = tl.zeros((BLOCK // 4, 4), KEY)
-    lows, highs = ~none, none
+    highs = tl.zeros((BLOCK // 4, 4), KEY)
+    lows = highs - 1  # the largest key
     for begin in range(first, last, BLOCK):
         column = begin + local
         here = column < last
