@@ -59,8 +59,8 @@ def select(
     # A thread has four neighbours, so a load is wide. Each store takes one of the four: a store of all would
     # first move their addresses between threads.
     local = 4 * tl.arange(0, BLOCK // 4)[:, None] + tl.arange(0, 4)[None, :]
-    none = tl.zeros((BLOCK // 4, 4), KEY)
-    lows, highs = ~none, none
+    highs = tl.zeros((BLOCK // 4, 4), KEY)
+    lows = highs - 1  # the largest key
     for begin in range(first, last, BLOCK):
         column = begin + local
         here = column < last
@@ -96,7 +96,7 @@ def select(
             least = tl.minimum(least, tl.load(bounds + 2 * each).to(KEY))
             most = tl.maximum(most, tl.load(bounds + 2 * each + 1).to(KEY))
         listed = tl.where(candidates <= room, candidates, 0)
-        length = tl.where(candidates <= room, candidates, line_size(seq, size))
+        length = tl.where(candidates <= room, candidates, tl.sum(totals, 0))
         complete(scores, lists, listed, length, least, most, above, topk, F, BLOCK)
         tl.debug_barrier()
         for begin in range(0, topk, BLOCK):
@@ -119,7 +119,7 @@ def complete(scores, lists, listed, length, least, most, above, topk, F: tl.cons
     of their keys from `least` are compared by digits of eight bits, of which there are none if all are equal.
     """
     local, bins = tl.arange(0, BLOCK), tl.arange(0, BINS)
-    span = most - least
+    offers, span = lists + topk, most - least
     rest, shift = span, -8
     while rest > 0:
         rest, shift = rest >> 8, shift + 8
@@ -128,9 +128,7 @@ def complete(scores, lists, listed, length, least, most, above, topk, F: tl.cons
     while shift >= 0:
         counts = tl.zeros((BINS,), tl.int32)
         for begin in range(0, length, BLOCK):
-            _, distance, here = candidates_at(
-                scores, lists + topk, listed, begin + local, length, least, span, F
-            )
+            _, distance, here = candidates_at(scores, offers, listed, begin + local, length, least, span, F)
             digits = distance >> shift
             here = here & ((digits >> 8) == smallest)
             counts += tl.histogram((digits & 255).to(tl.int32), BINS, mask=here)
@@ -142,9 +140,7 @@ def complete(scores, lists, listed, length, least, most, above, topk, F: tl.cons
     equal_before = topk - room
     begin = 0
     while (above < topk - room) | (equal_before < topk):
-        column, distance, here = candidates_at(
-            scores, lists + topk, listed, begin + local, length, least, span, F
-        )
+        column, distance, here = candidates_at(scores, offers, listed, begin + local, length, least, span, F)
         is_above, is_equal = here & (distance > smallest), here & (distance == smallest)
         both = is_above.to(tl.int32) + (is_equal.to(tl.int32) << 16)
         places = tl.cumsum(both, 0) - both
@@ -157,10 +153,10 @@ def complete(scores, lists, listed, length, least, most, above, topk, F: tl.cons
 
 
 @triton.jit
-def candidates_at(scores, lists, listed, place, length, least, span, F: tl.constexpr):
+def candidates_at(scores, offers, listed, place, length, least, span, F: tl.constexpr):
     """Columns at these places, the distances of their keys from `least`, and which of them are candidates."""
     here = place < length
-    column = tl.where(place < listed, tl.load(lists + place, mask=place < listed, other=0), place)
+    column = tl.where(place < listed, tl.load(offers + place, mask=place < listed, other=0), place)
     distance = keys_of(tl.load(scores + column, mask=here, other=0.0), F) - least
     return column, distance, here & (distance <= span)
 
@@ -170,13 +166,8 @@ def part_of(seq, size, part_size):
     """A program's line, where the line starts, and the first column of its part and that after the last."""
     row, slice_ = tl.program_id(0).to(tl.int64), tl.program_id(1)
     first = tl.program_id(2) * part_size
-    last = tl.minimum(first + part_size, line_size(seq, size))
+    last = tl.minimum(first + part_size, tl.minimum(size, seq - slice_ * size))
     return row * tl.num_programs(1) + slice_, row * seq + slice_ * size, first, last
-
-
-@triton.jit
-def line_size(seq, size):
-    return tl.minimum(size, seq - tl.program_id(1) * size)
 
 
 @triton.jit

@@ -46,10 +46,9 @@ def select_largest(w: TopkWorkload, scores: Any, size: int, origins: Any = None)
 
     kept = (w.batch, w.rows, slices * w.topk)
     values, indices = empty(*kept, dtype=scores.dtype), empty(*kept)
-    counts, arrived = empty(lines, parts, 256), empty(lines)
-    bounds = empty(lines, parts, 2, dtype=torch.int64)
+    counts, bounds = empty(lines, parts, 256), empty(lines, parts, 2, dtype=torch.int64)
     room = -(-size // 2)
-    lists = empty(lines, w.topk + room)
+    arrived, lists = empty(lines), empty(lines, w.topk + room)
     grid, form = (rows, slices, parts), FORMATS[w.dtype]
     count[grid](scores, counts, arrived, seq, size, part_size, form, COUNT, num_warps=COUNT_WARPS)
     select[grid](
