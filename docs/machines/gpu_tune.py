@@ -2,8 +2,8 @@
 
 Candidates are compiled on all cores, ranked by their figures, and the best are checked by the contract and
 timed against the present tile, in rounds. One of them replaces it in impls/attention/_triton_tiles.toml only
-if the whole interval says that it is faster. Without a GPU, or with --target, nothing runs: the best figures
-decide, and never replace what was measured. Ctrl-C keeps what is decided.
+if the whole interval says that it is faster. Without a GPU, or with --target, figures decide, the interpreter
+checks the contract, and what was measured stays. Ctrl-C keeps what is decided.
 
 Exit code: 0 every kernel is decided, 1 the time was too short, 2 a wrong flag, 5 the machine lacks something,
 130 after Ctrl-C.
@@ -35,7 +35,7 @@ from harness.worker.frameworks import base as frameworks  # noqa: E402
 from harness.worker.frameworks.triton.environment import prepare_environment  # noqa: E402
 
 COLUMNS = (22, 6, 7, 10, 14, 14, 0)  # widths in characters
-CHECKED = (1008, 1001)  # tokens: the second leaves over a part of a tile that is no multiple of 16
+INTERPRETED = {1008: 336, 1001: 321, 1088: 320}  # tokens of the checks without a GPU
 
 
 class Parser(argparse.ArgumentParser):
@@ -122,11 +122,9 @@ class Tuning:
             job = Job(kernel, given.dtype, width, tuple(given.lengths), present, None, self.target)
             if self.gpu:  # the kernels beside it
                 pool.apply_async(compile_tile, [job])
-            others = {present: present._replace(warps=2 * present.warps)}
-            if not given.figures:
-                others |= dict.fromkeys(
-                    candidates(KERNELS[kernel], width, present, self.architecture), present
-                )
+            tried = candidates(KERNELS[kernel], width, present, self.architecture)
+            others = dict.fromkeys(tried[:1] if given.figures else tried, present)
+            others[present] = present._replace(warps=2 * present.warps)
             jobs = {tile: job._replace(tile=tile, other=other) for tile, other in others.items()}
             waiting.append((kernel, width, {t: pool.apply_async(compile_tile, [j]) for t, j in jobs.items()}))
         return waiting
@@ -150,15 +148,16 @@ class Tuning:
         """Choose a kernel's tile at each length, and write it into the table."""
         before = next(iter(answers))
         for place, seq in enumerate(self.given.lengths):
-            found = {tile: each[place] for tile, each in answers.items() if not isinstance(each, str)}
-            found = {tile: figures for tile, figures in found.items() if figures}
+            found = {
+                t: each[place] for t, each in answers.items() if not isinstance(each, str) and each[place]
+            }
             order, line = ranked(found, self.architecture), self.line(kernel, width, seq)
             present = self.table.Tile(*line["tile"])
-            if self.device:
+            if self.gpu:
                 tried = dict.fromkeys([present, *order[: self.given.keep], before])
                 choice = self._measured(kernel, width, seq, list(tried))
             else:
-                choice = self._planned(line, width, answers[before], order, found)
+                choice = self._planned(kernel, width, line, order, found)
             if choice.label is not None:
                 key = tile_table.key_of(line)
                 if choice.tile != present:
@@ -171,16 +170,17 @@ class Tuning:
             show(kernel, width, format_count(seq), f"{len(found)} of {len(answers)}", present, *choice[::2])
 
     def _planned(
-        self, line: dict[str, Any], width: int, answer: Any, order: Sequence[Any], found: Any
+        self, kernel: str, width: int, line: dict[str, Any], order: Sequence[Any], found: Any
     ) -> Choice:
         present = self.table.Tile(*line["tile"])
-        best = present if self.given.figures or not order else order[0]
         if "measured" in line and line["capability"] == self.generation:
             return Choice(present, None, "measured before")
+        order = [] if self.given.figures else order
+        interpreted = [INTERPRETED[seq] for seq in KERNELS[kernel].checked]
+        correct = (t for t in order if t == present or not self._fault(kernel, width, interpreted, t))
+        best = next(correct, present)
         if best not in found:
-            return Choice(
-                present, None, f"has no figures: {answer}" if isinstance(answer, str) else "is not launched"
-            )
+            return Choice(present, None, "stays; it has no figures")
         if best == present and line["capability"] != self.generation:
             return Choice(present, None, "stays, as on older GPUs")
         figures = found[best]
@@ -193,14 +193,13 @@ class Tuning:
             "wgmma": min(each.instructions.get("wgmma", 0) for each in figures),
             "blocks": min(each.blocks_per_sm for each in figures),
         }
-        why = "its figures are the best" if order else "every tile spills or does not fit"
-        return Choice(best, {"plan": label}, "figures only" if self.given.figures else why)
+        return Choice(best, {"plan": label}, "its figures are the best" if order else "its figures are new")
 
     def _measured(self, kernel: str, width: int, seq: int, tried: list[Any]) -> Choice:
         from kernel_times import against, over_rounds
 
-        present, end = tried[0], monotonic() + self.share()
-        faults = {tile: self._fault(kernel, width, CHECKED[0], tile) for tile in tried}
+        present, end, checked = tried[0], monotonic() + self.share(), KERNELS[kernel].checked
+        faults = {tile: self._fault(kernel, width, checked[:1], tile) for tile in tried}
         if faults[present]:
             return Choice(present, None, f"is wrong, so nothing is compared: {faults[present]}")
         correct = [tile for tile in tried if not faults[tile]]
@@ -209,7 +208,9 @@ class Tuning:
         try:
             samples = self.device.times(kernel, width, seq, correct, end)
         except Exception as error:  # what a launch raises
-            return Choice(present, None, f"stays; not timed: {_first_line(error)}")
+            return Choice(
+                present, None, f"stays; not timed: {type(error).__name__}: {error}".partition("\n")[0]
+            )
         ratios = against(samples, present)
         best, *others = sorted(ratios, key=lambda tile: ratios[tile].value)
         value, low, high = ratios[best].inverse[:3]
@@ -218,7 +219,7 @@ class Tuning:
         )
         if low <= 1:
             return Choice(present, None, f"stays; {shown}")
-        if fault := self._fault(kernel, width, CHECKED[1], best):
+        if fault := self._fault(kernel, width, checked, best):
             return Choice(present, None, f"stays; {shown}, but wrong: {fault}")
         label = {
             "device": self.gpu[0] if self.gpu else "",
@@ -232,17 +233,18 @@ class Tuning:
         }
         return Choice(best, {"measured": label}, shown)
 
-    def _fault(self, *place: Any) -> str:
-        if place not in self.faults:
-            try:
-                self.faults[place] = self.device.fault(*place)
-            except Exception as error:  # what a launch raises
-                self.faults[place] = _first_line(error)
-        return self.faults[place]
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+    def _fault(self, kernel: str, width: int, lengths: Sequence[int], tile: Any) -> str:
+        """How a tile breaks the contract, at the first of these lengths where it does."""
+        for seq in lengths:
+            place = kernel, width, seq, tile
+            if place not in self.faults:
+                try:
+                    self.faults[place] = self.device.fault(*place)
+                except Exception as error:  # what a launch raises
+                    self.faults[place] = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+            if self.faults[place]:
+                return self.faults[place]
+        return ""
 
 
 def show(*cells: Any) -> None:
@@ -277,10 +279,10 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def tune(tuning: Tuning, waiting: Sequence[tuple[str, int, dict[Any, Any]]]) -> int:
     """Decide one kernel after the other, until the time is up."""
-    if tuning.gpu:
+    if not tuning.given.figures:
         from kernel_times import Device
 
-        tuning.device = Device("cuda", tuning.given.dtype)
+        tuning.device = Device("cuda" if tuning.gpu else "cpu", tuning.given.dtype)
     for kernel, width, results in waiting:
         if tuning.gpu and monotonic() > tuning.end:
             print(
@@ -288,7 +290,7 @@ def tune(tuning: Tuning, waiting: Sequence[tuple[str, int, dict[Any, Any]]]) -> 
             )
             return 1
         tuning.decide(kernel, width, tuning.answers(results))
-        if tuning.device and (fault := tuning.device.broken()):
+        if tuning.gpu and (fault := tuning.device.broken()):
             print(f"the GPU answers no more after {kernel} ({fault}); go on with --only")
             return 1
     return 0

@@ -39,21 +39,27 @@ class Kernel:
     warps: Sequence[int] = (4, 8)
     stages: Sequence[int] = (2, 3)
     by_key: bool = False  # a program has `keys` rows of its result
+    divided: bool = False  # keys divide rows
+    checked: Sequence[int] = (1008, 1001)  # tokens of the contract checks
     free: bool = False  # a tile has few rows, so the limits per thread do not apply
 
 
+# The second length leaves over a part of a tile that is no multiple of 16; MSLK's form takes whole blocks.
+BLOCKS = (1088,)
 GROUPS = {"heads": 16, "kv_heads": 1}
 INDEXER = {"indexer_heads": 64, "indexer_dim": 128, "topk": 2048, "gated": False}
 SMALL: dict[str, Any] = {"rows": (16,), "warps": (2, 4), "free": True}
 KERNELS = {
-    "flash.forward": Kernel("dense.triton_flash", workload={"gated": False}),
+    "flash.forward": Kernel("dense.triton_flash", workload={"gated": False}, divided=True),
     "flash.of_key": Kernel("dense.triton_flash", "bwd", workload={"gated": False}, by_key=True),
-    "flash.of_query": Kernel("dense.triton_flash", "bwd", workload={"gated": False}),
-    "sparse.attend": Kernel("mslk.triton_nsa"),
-    "sparse.of_query": Kernel("mslk.triton_nsa", "bwd"),
-    "sparse.of_key": Kernel("mslk.triton_nsa", "bwd", by_key=True),
-    "sparse.of_mean": Kernel("mslk.triton_nsa", "bwd", by_key=True),
-    "sparse.pick": Kernel("mslk.triton_nsa", rows=(16, 32, 64), keys=(32, 64), stages=(2,), free=True),
+    "flash.of_query": Kernel("dense.triton_flash", "bwd", workload={"gated": False}, divided=True),
+    "sparse.attend": Kernel("mslk.triton_nsa", checked=BLOCKS),
+    "sparse.of_query": Kernel("mslk.triton_nsa", "bwd", checked=BLOCKS),
+    "sparse.of_key": Kernel("mslk.triton_nsa", "bwd", checked=BLOCKS, by_key=True),
+    "sparse.of_mean": Kernel("mslk.triton_nsa", "bwd", checked=BLOCKS, by_key=True),
+    "sparse.pick": Kernel(
+        "mslk.triton_nsa", checked=BLOCKS, rows=(16, 32, 64), keys=(32, 64), stages=(2,), free=True
+    ),
     "sparse.attend_group": Kernel("fla.triton_nsa_fla", workload=GROUPS, **SMALL),
     "sparse.of_group": Kernel("fla.triton_nsa_fla", "bwd", workload=GROUPS, **SMALL),
     "sparse.attend_apart": Kernel("fla.triton_nsa_fla", workload=GROUPS),
@@ -82,19 +88,24 @@ def candidates(kernel: Kernel, width: int, present: Any, architecture: int) -> l
         tile = present._replace(**dict(zip(present._fields, each, strict=True)))
         threads, rows = 32 * tile.warps, tile.keys if kernel.by_key else tile.rows
         fits = SCORES[0] <= tile.rows * tile.keys / threads <= SCORES[1] and rows * width / threads <= RESULTS
-        if tile != present and (kernel.free or (fits and rows >= least)):
+        fits = fits and rows >= least and (not kernel.divided or tile.rows % tile.keys == 0)
+        if tile != present and (kernel.free or fits):
             found.append(tile)
     return found
 
 
 class Launch(NamedTuple):
-    """A launch: `call` repeats it, `key` describes it without the addresses of its tensors."""
+    """A launch: `call` repeats it, `key` describes it without its tensors.
+
+    `changed` are integers that it wrote, with their values before: counters must start anew.
+    """
 
     call: Callable[[], Any]
     name: str
     source: str
     grid: tuple[int, ...]
     key: Any
+    changed: Sequence[tuple[Any, Any]]
 
 
 @contextmanager
@@ -110,8 +121,13 @@ def noted_launches(*, running: bool) -> Generator[list[Launch]]:
             values = {**dict(enumerate(args)), **options}
             plain = {name: value for name, value in values.items() if not hasattr(value, "data_ptr")}
             key = self.fn.__name__, grid, plain
-            noted.append(Launch(call, self.fn.__name__, self.fn.__code__.co_filename, grid, key))
-            return call() if running else None
+            integers = [each for each in args if running and getattr(each, "element_size", None)]
+            before = [(each, each.clone()) for each in integers if not each.is_floating_point()]
+            result = call() if running else None
+            changed = [(each, value) for each, value in before if not each.equal(value)]
+            file = self.fn.__code__.co_filename
+            noted.append(Launch(call, self.fn.__name__, file, grid, key, changed))
+            return result
 
         return note
 

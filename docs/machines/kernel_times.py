@@ -65,7 +65,9 @@ class Device:
         while rounds < MOST_ROUNDS and (rounds < needed or monotonic() < end):
             first = rounds % len(calls)
             order = [*calls][first:] + [*calls][:first]
-            for tile, seconds in zip(order, read([calls[tile] for tile in order], 1, None), strict=True):
+            # Counters are set back between the timed calls.
+            steps = [step for tile in order for step in (calls[tile][0], calls[tile][1])]
+            for tile, seconds in zip(order, read(steps, 1, None)[1::2], strict=True):
                 samples[tile].append(seconds)
             rounds += 1
             if rounds == needed:
@@ -92,8 +94,13 @@ class Device:
         calls = {}
         for tile in tiles:
             launches = differing(noted[tile], noted[tiles[1] if tile == tiles[0] else tiles[0]])
-            calls[tile] = lambda launches=launches: [launch.call() for launch in launches]
-            calls[tile]()
+            changed = [each for launch in launches for each in launch.changed]
+            calls[tile] = (
+                lambda changed=changed: [each.copy_(before) for each, before in changed],
+                lambda launches=launches: [launch.call() for launch in launches],
+            )
+            for call in calls[tile]:
+                call()
         return calls
 
 

@@ -51,6 +51,12 @@ def test_a_changed_helper_changes_the_hash(plugin):
     assert source_hash.same_hash_kind(before, hash_of(plugin / "mine.py"))
 
 
+def test_a_table_with_a_modules_name_belongs_to_it(plugin):
+    (plugin / "helper.toml").write_text("[tiles]")
+    (plugin / "stranger.toml").write_text("[tiles]")
+    assert {name for name in names(plugin / "mine.py", plugin) if name.endswith("toml")} == {"helper.toml"}
+
+
 def test_hashes_of_earlier_versions_are_not_comparable(plugin):
     assert not source_hash.same_hash_kind("sha256:12ab", hash_of(plugin / "mine.py"))
 

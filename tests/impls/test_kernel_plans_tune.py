@@ -1,0 +1,243 @@
+"""The table of the kernels' tiles, and the program that chooses them."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from harness.core.kernel_figures import KernelFigures
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "docs/machines"
+TABLE = ROOT / "impls/attention/_triton_tiles.toml"
+NO_TRITON = pytest.mark.skipif(find_spec("triton") is None, reason="the extra triton is not installed")
+GPUS = (80, 86, 89, 90, 100)
+
+pytestmark = [NO_TRITON, pytest.mark.torch]
+
+
+class Tile(NamedTuple):
+    rows: int
+    keys: int
+    warps: int
+    stages: int
+
+
+PRESENT, OTHER, THIRD = Tile(64, 64, 4, 2), Tile(128, 64, 8, 2), Tile(64, 128, 8, 2)
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    monkeypatch.syspath_prepend(str(PROGRAMS))
+
+
+def lines():
+    return [
+        (f"{room}.{kernel}", line)
+        for room, kernels in tomllib.loads(TABLE.read_text()).items()
+        for kernel, found in kernels.items()
+        for line in found
+    ]
+
+
+def test_every_kernel_has_a_tile_for_every_dtype_width_and_gpu():
+    from impls.attention._triton_sparse.configurations import Tiles as Sparse
+    from impls.attention._triton_tiles import TABLE, line_of
+    from impls.attention.dense._triton_flash_function import Tiles as Flash
+    from impls.attention.workload import AttentionWorkload
+
+    rooms = {"flash": (Flash, ("bf16", "f16", "f32"), 256), "sparse": (Sparse, ("bf16", "f16", "f32"), 512)}
+    assert {room: set(TABLE[room]) for room in TABLE} == {
+        room: set(kind._fields) for room, (kind, _, _) in rooms.items()
+    }
+    places = [
+        (room, kernel, dtype, width)
+        for room, (kind, dtypes, widest) in rooms.items()
+        for kernel in kind._fields
+        for dtype in dtypes
+        for width in (8, 64, 72, 128, 192, widest)
+    ]
+    places += [("flash", kernel, "f64", 128) for kernel in Flash._fields]
+    for room, kernel, dtype, width in places:
+        for gpu in GPUS:
+            line = line_of(room, kernel, AttentionWorkload(seq=4096, dtype=dtype, head_dim=width), gpu)
+            assert len(line["tile"]) == 4, (room, kernel, dtype, width, gpu)
+
+
+def test_every_line_says_how_its_tile_was_chosen():
+    for kernel, line in lines():
+        labels = {"plan", "measured"} & set(line)
+        assert len(labels) == 1, (kernel, line)
+        (how,) = labels
+        needed = {"target", "triton", "registers", "spilled", "wgmma", "blocks"}
+        needed = needed if how == "plan" else {"device", "triton", "microseconds", "speedup", "runner_up"}
+        assert needed <= set(line[how]), (kernel, line)
+
+
+def test_the_nearest_gpu_width_and_length_count(monkeypatch):
+    from impls.attention import _triton_tiles as tiles
+    from impls.attention.workload import AttentionWorkload
+
+    def line(name, **key):
+        return {"dtype": "half", "capability": 80, "tile": name, **key}
+
+    found = [line("any"), line("narrow", width=64), line("long", width=64, seq=4096)]
+    found += [line("ada", capability=86), line("hopper", capability=90, width=64)]
+    monkeypatch.setitem(tiles.TABLE, "room", {"kernel": found})
+
+    def chosen(width, seq, gpu, dtype="bf16"):
+        w = AttentionWorkload(seq=seq, head_dim=width, dtype=dtype)
+        return tiles.line_of("room", "kernel", w, tiles.generation(gpu))["tile"]
+
+    assert chosen(128, 100, 80) == "any"
+    assert chosen(64, 100, 80, "f16") == "narrow"
+    assert chosen(64, 4096, 80) == "long"
+    assert [chosen(64, 100, gpu) for gpu in (86, 89, 120)] == ["ada"] * 3
+    assert [chosen(64, 4096, gpu) for gpu in (90, 100)] == ["hopper"] * 2
+    assert chosen(128, 100, 90) == "any"  # a consumer card's shared memory says nothing about sm_90
+
+
+def figures(**other):
+    kernel = KernelFigures(
+        kernel="k", source="k.py:1", grid=(264,), warps=8, registers=200, spilled_bytes=0,
+        shared_bytes=90_000, tensor_memory_columns=0, blocks_per_sm=1, limiter="registers", waves=2.0,
+        tail=0.0, instructions={"wgmma": 16, "float": 984}, code_bytes=0, program="",
+    )  # fmt: skip
+    return [replace(kernel, **other)]
+
+
+def test_the_ranking_prefers_warp_groups_and_drops_spills(programs):
+    from kernel_tiles import ranked
+
+    lost = figures(instructions={"mma": 4, "float": 6})
+    assert ranked({PRESENT: lost, OTHER: figures()}, 90) == [OTHER]
+    assert ranked({PRESENT: lost, OTHER: lost}, 90) == [OTHER, PRESENT]  # nothing to prefer
+    assert ranked({PRESENT: figures(spilled_bytes=8), OTHER: figures(refused="too much")}, 90) == []
+    assert ranked({PRESENT: figures(warps=4), OTHER: figures()}, 90) == [OTHER, PRESENT]  # too few warps
+    half_empty = figures(waves=1.5, tail=0.5)
+    assert ranked({OTHER: half_empty, THIRD: figures()}, 90) == [THIRD, OTHER]
+
+
+def test_before_sm_90_a_tile_fits_consumer_cards(programs):
+    from kernel_tiles import ranked
+
+    large = figures(shared_bytes=120_000, instructions={"mma": 4})
+    assert ranked({PRESENT: large}, 80) == []
+    assert ranked({PRESENT: large}, 90) == [PRESENT]
+
+
+def tuned(tmp_path, samples, faults):
+    """What is decided on a GPU with these times and faults."""
+    from gpu_tune import Tuning, flags
+
+    class Device:
+        def fault(self, kernel, width, seq, tile):
+            return faults.get((tile, seq), "")
+
+        def times(self, kernel, width, seq, tiles, end):
+            return {tile: samples[tile] for tile in tiles}
+
+    words = [
+        "--only",
+        "flash.forward",
+        "--widths",
+        "128",
+        "--lengths",
+        "4Ki",
+        "--into",
+        f"{tmp_path}/tiles.toml",
+    ]
+    tuning = Tuning(flags(words), ["NVIDIA H100 80GB HBM3", "9.0"])
+    tuning.device = Device()
+    return tuning._measured("flash.forward", 128, 4096, [PRESENT, OTHER])
+
+
+STEADY, FASTER, NOISY = [1.0] * 12, [0.9 + 0.001 * n for n in range(12)], [0.8, 1.3] * 6
+
+
+@pytest.mark.parametrize(
+    ("samples", "faults", "tile"),
+    [
+        (FASTER, {}, OTHER),
+        (NOISY, {}, PRESENT),
+        (FASTER, {(OTHER, 1008): "q differs"}, PRESENT),
+        (FASTER, {(OTHER, 1001): "q differs"}, PRESENT),
+        (FASTER, {(PRESENT, 1008): "q differs"}, PRESENT),
+    ],
+    ids=["faster", "undecided", "wrong", "wrong at an odd length", "nothing to compare with"],
+)
+def test_a_tile_wins_only_if_it_is_correct_and_faster_in_the_whole_interval(
+    programs, tmp_path, samples, faults, tile
+):
+    choice = tuned(tmp_path, {PRESENT: STEADY, OTHER: samples}, faults)
+    assert choice.tile == tile
+    assert (choice.label is None) == (tile == PRESENT)
+    if choice.label:
+        assert choice.label["measured"]["speedup"][1] > 1
+
+
+def test_a_written_table_is_the_same_when_read(programs, tmp_path):
+    import tile_table
+
+    table = tomllib.loads(TABLE.read_text())
+    tile_table.write(table, TABLE, tmp_path / "tiles.toml")
+    assert tomllib.loads((tmp_path / "tiles.toml").read_text()) == table
+    assert (tmp_path / "tiles.toml").read_text() == TABLE.read_text()
+
+
+@pytest.mark.parametrize(
+    "words", [["--minutes", "x"], ["--target", "tpu:v5p"], ["--widths", "0"], ["--what"]]
+)
+def test_a_wrong_flag_is_one_sentence(words):
+    done = run(*words)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def run(*words):
+    command = [sys.executable, str(PROGRAMS / "gpu_tune.py"), *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.long
+def test_without_a_gpu_figures_choose_and_the_table_loads(tmp_path):
+    file = tmp_path / "tiles.toml"
+    words = ("--only", "sparse.pick", "--widths", "64", "--lengths", "4Ki", "--target", "cuda:h100")
+    done = run(*words, "--into", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "sparse.pick" in done.stdout
+    found = tomllib.loads(file.read_text())["sparse"]["pick"]
+    assert all("plan" in line for line in found)
+
+
+FITS = """
+import json, sys
+sys.path.insert(0, "docs/machines")
+from kernel_tiles import KERNELS, Job, begin, compile_tile
+from impls.attention._triton_tiles import Tile, line_of
+from impls.attention.workload import AttentionWorkload
+
+begin(89)
+found = {}
+for kernel in ("flash.forward", "sparse.attend_apart"):
+    w = AttentionWorkload(seq=4096, dtype="bf16", head_dim=128)
+    tile = Tile(*line_of(*kernel.split("."), w, 89)["tile"])
+    job = Job(kernel, "bf16", 128, (4096,), tile, tile._replace(warps=2 * tile.warps), "cuda:sm_89")
+    found[kernel] = [each.refused for each in compile_tile(job)[0]]
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.long
+def test_tiles_of_consumer_cards_fit_their_shared_memory():
+    done = subprocess.run([sys.executable, "-c", FITS], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for refusals in json.loads(done.stdout).values():
+        assert refusals
+        assert not any(refusals)
