@@ -18,31 +18,43 @@ def rows_of(begin, first, count, seq, STRIDE: tl.constexpr, D: tl.constexpr, WID
 
 
 @triton.jit
+def read_tile(
+    start, rows, seq, STRIDE: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr, MASKED: tl.constexpr
+):
+    """The rows `rows` of a head, the first of them at `start`; zeros where a row or column does not exist."""
+    column = tl.arange(0, WIDTH)
+    place = start + tl.arange(0, rows.shape[0])[:, None] * STRIDE + column[None, :]
+    if MASKED:
+        tile = tl.load(place, mask=(rows < seq)[:, None] & (column < D)[None, :], other=0.0)
+    elif WIDTH > D:
+        tile = tl.load(place, mask=(column < D)[None, :], other=0.0)
+    else:  # without predicates
+        tile = tl.load(place)
+    return tile
+
+
+@triton.jit
 def attend_blocks(
     sums, most, total, query, rows, k_at, v_at, begin, end, seq,
     CAUSAL: tl.constexpr, MASKED: tl.constexpr, SCALE: tl.constexpr, STRIDE: tl.constexpr,
     D: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
 ):  # fmt: skip
     """The online softmax over the keys `begin` … `end`; `k_at`, `v_at` point to the first of them."""
-    column, local = tl.arange(0, BD), tl.arange(0, BN)
-    offsets = local[:, None] * STRIDE + column[None, :]
     for first in range(begin, end, BN):
-        keys = first + local
-        exists = (column < D)[None, :]
-        if MASKED:
-            exists = exists & (keys < seq)[:, None]
-        key = tl.load(k_at + offsets, mask=exists, other=0.0)
-        scores = tl.dot(query, tl.trans(key), input_precision="ieee", out_dtype=sums.dtype) * SCALE
+        keys = first + tl.arange(0, BN)
+        key = read_tile(k_at, keys, seq, STRIDE, D, BD, MASKED)
+        products = tl.dot(query, tl.trans(key), input_precision="ieee", out_dtype=sums.dtype)
         if MASKED:
             visible = (keys < seq)[None, :]
             if CAUSAL:
                 visible = visible & (keys[None, :] <= rows[:, None])
-            scores = tl.where(visible, scores, float("-inf"))
-        new = tl.maximum(most, tl.max(scores, 1))
-        weights = tl.exp2(scores - new[:, None])
+            products = tl.where(visible, products, float("-inf"))
+        # The scale is part of the exponent: one multiply-add for each product.
+        new = tl.maximum(most, tl.max(products, 1) * SCALE)
+        weights = tl.exp2(products * SCALE - new[:, None])
         fade = tl.exp2(most - new)
         total = total * fade + tl.sum(weights, 1)
-        value = tl.load(v_at + offsets, mask=exists, other=0.0)
+        value = read_tile(v_at, keys, seq, STRIDE, D, BD, MASKED)
         sums = tl.dot(
             weights.to(value.dtype), value, sums * fade[:, None], input_precision="ieee", out_dtype=sums.dtype
         )
