@@ -34,7 +34,7 @@ class Tiles(NamedTuple):
 
 
 TILES = {
-    "bf16": Tiles(Tile(128, 128, 8, 3), Tile(32, 64, 8, 2), Tile(64, 32, 4, 2)),
+    "bf16": Tiles(Tile(128, 128, 8, 3), Tile(64, 128, 8, 2), Tile(128, 64, 8, 2)),
     "f32": Tiles(Tile(64, 16, 8, 1), Tile(16, 32, 8, 1), Tile(32, 32, 8, 1)),
     "f64": Tiles(Tile(32, 16, 4, 1), Tile(16, 32, 8, 1), Tile(32, 16, 8, 1)),
 }
