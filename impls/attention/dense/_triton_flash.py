@@ -19,7 +19,7 @@ def read_rows(
     head, first, seq, COUNT: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr,
     MASKED: tl.constexpr,
 ):  # fmt: skip
-    """The rows `first` … of a head; zeros in place of those from `seq` on, if MASKED, and of padded columns."""
+    """The rows `first` … of a head. Padded columns are zeros, and so are rows from `seq` on if MASKED."""
     places = places_of(head, first, COUNT, STRIDE, WIDTH)
     column = tl.arange(0, WIDTH)[None, :]
     if MASKED:

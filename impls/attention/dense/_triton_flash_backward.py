@@ -22,8 +22,8 @@ def row_sums(out, grad, sums, seq, HEADS: tl.constexpr, D: tl.constexpr, BD: tl.
 @triton.jit
 def add_queries(
     of_key, of_value, key, value, keys, q_heads, grad_heads, logs, sums, begin, count, last, seq,
-    CAUSAL: tl.constexpr, MASKED: tl.constexpr, SCALE: tl.constexpr, GROUP: tl.constexpr, STRIDE: tl.constexpr,
-    D: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
+    CAUSAL: tl.constexpr, MASKED: tl.constexpr, SCALE: tl.constexpr, GROUP: tl.constexpr,
+    STRIDE: tl.constexpr, D: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
     """Add what `count` blocks of queries from `begin` on contribute to a tile of keys, over GROUP heads.
 
@@ -87,11 +87,13 @@ def key_gradients(
     line = (batch * HEADS + head * group).to(tl.int64) * seq
     of_key, of_value = add_queries(
         of_key, of_value, key, value, keys, q + at, grad + at, logs + line, sums + line,
-        start, (whole - start) // part, whole + full * BM, seq, CAUSAL, True, SCALE, group, HEADS * D, D, BD, part,
+        start, (whole - start) // part, whole + full * BM, seq, CAUSAL, True, SCALE, group,
+        HEADS * D, D, BD, part,
     )  # fmt: skip
     of_key, of_value = add_queries(
         of_key, of_value, key, value, keys, q + at, grad + at, logs + line, sums + line,
-        whole, full, seq, seq, CAUSAL, False, SCALE, group, HEADS * D, D, BD, BM,
+        whole, full, seq, seq, CAUSAL, False, SCALE, group,
+        HEADS * D, D, BD, BM,
     )  # fmt: skip
     write_rows(of_key * PLAIN_SCALE, k_grad + k_begin, first, seq, KV_HEADS * D, D)
     write_rows(of_value, v_grad + k_begin, first, seq, KV_HEADS * D, D)
