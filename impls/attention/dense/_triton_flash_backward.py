@@ -31,7 +31,8 @@ def add_queries(
     """
     kind: tl.constexpr = of_key.dtype
     # One loop over blocks and heads: it loads the next head's rows while it multiplies those of a head.
-    for turn in range((count + tl.cdiv(seq - last, BM) if MASKED else count) * GROUP):
+    blocks = count + tl.cdiv(tl.maximum(seq - last, 0), BM) if MASKED else count
+    for turn in range(blocks * GROUP):
         block, head = turn // GROUP, turn % GROUP
         first = begin + block * BM
         if MASKED:
@@ -81,19 +82,18 @@ def key_gradients(
     # The queries of full blocks see all keys of the tile. The others need masks, and smaller blocks for them.
     part: tl.constexpr = max(BM // 2, 16)
     start = first // BM * BM if CAUSAL else 0
-    whole = tl.minimum(tl.cdiv(first + BN, BM) * BM, tl.cdiv(seq, BM) * BM) if CAUSAL else 0
+    whole = tl.cdiv(first + BN, BM) * BM if CAUSAL else 0
     full = tl.maximum(seq // BM - whole // BM, 0)
     at = (begin * HEADS + head * group) * D
     line = (batch * HEADS + head * group).to(tl.int64) * seq
     of_key, of_value = add_queries(
         of_key, of_value, key, value, keys, q + at, grad + at, logs + line, sums + line,
-        start, (whole - start) // part, whole + full * BM, seq, CAUSAL, True, SCALE, group,
-        HEADS * D, D, BD, part,
+        start, tl.cdiv(tl.minimum(whole, seq) - start, part), whole + full * BM, seq, CAUSAL, True, SCALE,
+        group, HEADS * D, D, BD, part,
     )  # fmt: skip
     of_key, of_value = add_queries(
         of_key, of_value, key, value, keys, q + at, grad + at, logs + line, sums + line,
-        whole, full, seq, seq, CAUSAL, False, SCALE, group,
-        HEADS * D, D, BD, BM,
+        whole, full, seq, seq, CAUSAL, False, SCALE, group, HEADS * D, D, BD, BM,
     )  # fmt: skip
     write_rows(of_key * PLAIN_SCALE, k_grad + k_begin, first, seq, KV_HEADS * D, D)
     write_rows(of_value, v_grad + k_begin, first, seq, KV_HEADS * D, D)

@@ -33,7 +33,7 @@ class Tiles(NamedTuple):
     of_query: Tile
 
 
-# By dtype and widest head, found by compiling for sm_90 with Triton 3.6 to 3.9: bf16 up to 128 spills nothing.
+# By dtype and widest head; found by compiling for sm_90 (Triton 3.6 to 3.9). bf16 does not spill up to 128.
 TILES = {
     ("bf16", 64): Tiles(Tile(128, 128, 8, 3), Tile(64, 128, 8, 2), Tile(128, 128, 8, 2)),
     ("bf16", 128): Tiles(Tile(128, 128, 8, 3), Tile(64, 128, 8, 2), Tile(128, 64, 8, 2)),
