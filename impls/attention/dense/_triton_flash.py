@@ -5,50 +5,67 @@ import triton.language as tl
 
 
 @triton.jit
-def rows_of(begin, first, count, seq, STRIDE: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr):
-    """Pointers to the rows `first` … of a head whose first row is at `begin`, and which of them exist.
+def places_of(head, first, COUNT: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr):
+    """Pointers to `COUNT` rows of a head, the first of which is `first`.
 
     The row's number is 64 bits wide in this product, because long sequences exceed 2^31 elements.
     """
-    local = tl.arange(0, count)
-    column = tl.arange(0, WIDTH)
-    start = begin + first.to(tl.int64) * STRIDE
-    exists = (first + local < seq)[:, None] & (column < D)[None, :]
-    return start + local[:, None] * STRIDE + column[None, :], exists
+    start = head + tl.cast(first, tl.int64) * STRIDE
+    return start + (tl.arange(0, COUNT)[:, None] * STRIDE + tl.arange(0, WIDTH)[None, :])
+
+
+@triton.jit
+def read_rows(
+    head, first, seq, COUNT: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr,
+    MASKED: tl.constexpr,
+):  # fmt: skip
+    """The rows `first` … of a head. Padded columns are zeros, and so are rows from `seq` on if MASKED."""
+    places = places_of(head, first, COUNT, STRIDE, WIDTH)
+    column = tl.arange(0, WIDTH)[None, :]
+    if MASKED:
+        tile = tl.load(places, mask=(first + tl.arange(0, COUNT) < seq)[:, None] & (column < D), other=0.0)
+    elif WIDTH > D:
+        tile = tl.load(places, mask=column < D, other=0.0)
+    else:
+        tile = tl.load(places)
+    return tile
+
+
+@triton.jit
+def write_rows(tile, head, first, seq, STRIDE: tl.constexpr, D: tl.constexpr):
+    """Write those of the rows `first` … of a head that exist."""
+    count: tl.constexpr = tile.shape[0]
+    width: tl.constexpr = tile.shape[1]
+    exists = (first + tl.arange(0, count) < seq)[:, None] & (tl.arange(0, width) < D)[None, :]
+    tl.store(places_of(head, first, count, STRIDE, width), tile.to(head.dtype.element_ty), mask=exists)
 
 
 @triton.jit
 def attend_blocks(
-    sums, most, total, query, rows, k_at, v_at, begin, end, seq,
+    sums, most, total, query, rows, k_head, v_head, begin, end, seq,
     CAUSAL: tl.constexpr, MASKED: tl.constexpr, SCALE: tl.constexpr, STRIDE: tl.constexpr,
     D: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
 ):  # fmt: skip
-    """The online softmax over the keys `begin` … `end`; `k_at`, `v_at` point to the first of them."""
-    column, local = tl.arange(0, BD), tl.arange(0, BN)
-    offsets = local[:, None] * STRIDE + column[None, :]
+    """The online softmax over the keys `begin` … `end` of a head."""
     for first in range(begin, end, BN):
-        keys = first + local
-        exists = (column < D)[None, :]
-        if MASKED:
-            exists = exists & (keys < seq)[:, None]
-        key = tl.load(k_at + offsets, mask=exists, other=0.0)
-        scores = tl.dot(query, tl.trans(key), input_precision="ieee", out_dtype=sums.dtype) * SCALE
+        keys = first + tl.arange(0, BN)
+        key = read_rows(k_head, first, seq, BN, STRIDE, D, BD, MASKED)
+        products = tl.dot(query, tl.trans(key), input_precision="ieee", out_dtype=sums.dtype)
         if MASKED:
             visible = (keys < seq)[None, :]
             if CAUSAL:
                 visible = visible & (keys[None, :] <= rows[:, None])
-            scores = tl.where(visible, scores, float("-inf"))
-        new = tl.maximum(most, tl.max(scores, 1))
-        weights = tl.exp2(scores - new[:, None])
+            products = tl.where(visible, products, float("-inf"))
+        # The scale is part of the exponent: one multiply-add for each product.
+        new = tl.maximum(most, tl.max(products, 1) * SCALE)
+        weights = tl.exp2(products * SCALE - new[:, None])
         fade = tl.exp2(most - new)
         total = total * fade + tl.sum(weights, 1)
-        value = tl.load(v_at + offsets, mask=exists, other=0.0)
+        value = read_rows(v_head, first, seq, BN, STRIDE, D, BD, MASKED)
         sums = tl.dot(
             weights.to(value.dtype), value, sums * fade[:, None], input_precision="ieee", out_dtype=sums.dtype
         )
         most = new
-        k_at += BN * STRIDE
-        v_at += BN * STRIDE
     return sums, most, total
 
 
@@ -65,8 +82,7 @@ def forward(
     begin = batch.to(tl.int64) * seq
     q_begin = (begin * HEADS + head) * D
     k_begin = (begin * KV_HEADS + head // (HEADS // KV_HEADS)) * D
-    place, exists = rows_of(q + q_begin, first, BM, seq, HEADS * D, D, BD)
-    query = tl.load(place, mask=exists, other=0.0)
+    query = read_rows(q + q_begin, first, seq, BM, HEADS * D, D, BD, True)
     rows = first + tl.arange(0, BM)
     kind: tl.constexpr = logs.dtype.element_ty
     sums = tl.zeros((BM, BD), kind)
@@ -79,12 +95,10 @@ def forward(
         sums, most, total, query, rows, k + k_begin, v + k_begin, 0, whole, seq,
         CAUSAL, False, SCALE, KV_HEADS * D, D, BN, BD,
     )  # fmt: skip
-    rest = k_begin + tl.cast(whole, tl.int64) * (KV_HEADS * D)
     sums, most, total = attend_blocks(
-        sums, most, total, query, rows, k + rest, v + rest, whole, end, seq,
+        sums, most, total, query, rows, k + k_begin, v + k_begin, whole, end, seq,
         CAUSAL, True, SCALE, KV_HEADS * D, D, BN, BD,
     )  # fmt: skip
-    place, exists = rows_of(out + q_begin, first, BM, seq, HEADS * D, D, BD)
-    tl.store(place, (sums / total[:, None]).to(out.dtype.element_ty), mask=exists)
+    write_rows(sums / total[:, None], out + q_begin, first, seq, HEADS * D, D)
     line = logs + tl.program_id(1).to(tl.int64) * seq
     tl.store(line + rows, most + tl.log2(total), mask=rows < seq)

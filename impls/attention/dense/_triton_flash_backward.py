@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from ._triton_flash import rows_of
+from ._triton_flash import read_rows, write_rows
 
 
 @triton.jit
@@ -13,12 +13,52 @@ def row_sums(out, grad, sums, seq, HEADS: tl.constexpr, D: tl.constexpr, BD: tl.
     batch, head = tl.program_id(1) // HEADS, tl.program_id(1) % HEADS
     begin = (batch.to(tl.int64) * seq * HEADS + head) * D
     kind: tl.constexpr = sums.dtype.element_ty
-    place, exists = rows_of(out + begin, first, BM, seq, HEADS * D, D, BD)
-    answer = tl.load(place, mask=exists, other=0.0).to(kind)
-    place, exists = rows_of(grad + begin, first, BM, seq, HEADS * D, D, BD)
-    given = tl.load(place, mask=exists, other=0.0).to(kind)
+    answer = read_rows(out + begin, first, seq, BM, HEADS * D, D, BD, True).to(kind)
+    given = read_rows(grad + begin, first, seq, BM, HEADS * D, D, BD, True).to(kind)
     rows = first + tl.arange(0, BM)
     tl.store(sums + tl.program_id(1).to(tl.int64) * seq + rows, tl.sum(answer * given, 1), mask=rows < seq)
+
+
+@triton.jit
+def add_queries(
+    of_key, of_value, key, value, keys, q_heads, grad_heads, logs, sums, begin, count, last, seq,
+    CAUSAL: tl.constexpr, MASKED: tl.constexpr, SCALE: tl.constexpr, GROUP: tl.constexpr,
+    STRIDE: tl.constexpr, D: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
+):  # fmt: skip
+    """Add what `count` blocks of queries from `begin` on contribute to a tile of keys, over GROUP heads.
+
+    If MASKED, the blocks from `last` to the end of the sequence follow them.
+    """
+    kind: tl.constexpr = of_key.dtype
+    # One loop over blocks and heads: it loads the next head's rows while it multiplies those of a head.
+    blocks = count + tl.cdiv(tl.maximum(seq - last, 0), BM) if MASKED else count
+    for turn in range(blocks * GROUP):
+        block, head = turn // GROUP, turn % GROUP
+        first = begin + block * BM
+        if MASKED:
+            first = tl.where(block < count, first, last + (block - count) * BM)
+        line = tl.cast(head, tl.int64) * seq
+        rows = first + tl.arange(0, BM)
+        query = read_rows(q_heads + head * D, first, seq, BM, STRIDE, D, BD, MASKED)
+        if MASKED:  # a row that does not exist has zeros, and adds nothing
+            logs_of_rows = tl.load(logs + line + rows, mask=rows < seq, other=0.0)
+        else:
+            logs_of_rows = tl.load(logs + line + rows)
+        # Products are transposed, keys by queries, so that no weights need to be transposed.
+        products = tl.dot(key, tl.trans(query), input_precision="ieee", out_dtype=kind)
+        weights = tl.exp2(products * SCALE - logs_of_rows[None, :])
+        if MASKED and CAUSAL:
+            weights = tl.where(keys[:, None] <= rows[None, :], weights, 0.0)
+        given = read_rows(grad_heads + head * D, first, seq, BM, STRIDE, D, BD, MASKED)
+        of_value = tl.dot(weights.to(given.dtype), given, of_value, input_precision="ieee", out_dtype=kind)
+        slopes = tl.dot(value, tl.trans(given), input_precision="ieee", out_dtype=kind)
+        if MASKED:
+            sums_of_rows = tl.load(sums + line + rows, mask=rows < seq, other=0.0)
+        else:
+            sums_of_rows = tl.load(sums + line + rows)
+        slopes = weights * (slopes - sums_of_rows[None, :])
+        of_key = tl.dot(slopes.to(query.dtype), query, of_key, input_precision="ieee", out_dtype=kind)
+    return of_key, of_value
 
 
 @triton.jit
@@ -33,45 +73,55 @@ def key_gradients(
     begin = batch.to(tl.int64) * seq
     k_begin = (begin * KV_HEADS + head) * D
     kind: tl.constexpr = logs.dtype.element_ty
-    place, exists = rows_of(k + k_begin, first, BN, seq, KV_HEADS * D, D, BD)
-    key = tl.load(place, mask=exists, other=0.0)
-    place, exists = rows_of(v + k_begin, first, BN, seq, KV_HEADS * D, D, BD)
-    value = tl.load(place, mask=exists, other=0.0)
+    key = read_rows(k + k_begin, first, seq, BN, KV_HEADS * D, D, BD, True)
+    value = read_rows(v + k_begin, first, seq, BN, KV_HEADS * D, D, BD, True)
     keys = first + tl.arange(0, BN)
     of_key = tl.zeros((BN, BD), kind)
     of_value = tl.zeros((BN, BD), kind)
     group: tl.constexpr = HEADS // KV_HEADS
+    # The queries of full blocks see all keys of the tile. The others need masks, and smaller blocks for them.
+    part: tl.constexpr = max(BM // 2, 16)
     start = first // BM * BM if CAUSAL else 0
-    local, column = tl.arange(0, BM), tl.arange(0, BD)
-    offsets = local[:, None] * (HEADS * D) + column[None, :]
-    for member in range(group):
-        reader = head * group + member
-        line = (batch * HEADS + reader).to(tl.int64) * seq
-        at = (begin * HEADS + reader) * D + tl.cast(start, tl.int64) * (HEADS * D)
-        for row in range(start, seq, BM):
-            rows = row + local
-            inside = (rows < seq)[:, None] & (column < D)[None, :]
-            query = tl.load(q + at + offsets, mask=inside, other=0.0)
-            given = tl.load(grad + at + offsets, mask=inside, other=0.0)
-            logs_of_rows = tl.load(logs + line + rows, mask=rows < seq, other=0.0)
-            sums_of_rows = tl.load(sums + line + rows, mask=rows < seq, other=0.0)
-            # Scores are transposed, keys by queries, so that no weights need to be transposed.
-            scores = tl.dot(key, tl.trans(query), input_precision="ieee", out_dtype=kind) * SCALE
-            visible = (rows < seq)[None, :]
+    whole = tl.cdiv(first + BN, BM) * BM if CAUSAL else 0
+    full = tl.maximum(seq // BM - whole // BM, 0)
+    at = (begin * HEADS + head * group) * D
+    line = (batch * HEADS + head * group).to(tl.int64) * seq
+    of_key, of_value = add_queries(
+        of_key, of_value, key, value, keys, q + at, grad + at, logs + line, sums + line,
+        start, tl.cdiv(tl.minimum(whole, seq) - start, part), whole + full * BM, seq, CAUSAL, True, SCALE,
+        group, HEADS * D, D, BD, part,
+    )  # fmt: skip
+    of_key, of_value = add_queries(
+        of_key, of_value, key, value, keys, q + at, grad + at, logs + line, sums + line,
+        whole, full, seq, seq, CAUSAL, False, SCALE, group, HEADS * D, D, BD, BM,
+    )  # fmt: skip
+    write_rows(of_key * PLAIN_SCALE, k_grad + k_begin, first, seq, KV_HEADS * D, D)
+    write_rows(of_value, v_grad + k_begin, first, seq, KV_HEADS * D, D)
+
+
+@triton.jit
+def add_keys(
+    of_query, query, given, rows, logs_of_rows, sums_of_rows, k_head, v_head, begin, end, seq,
+    CAUSAL: tl.constexpr, MASKED: tl.constexpr, SCALE: tl.constexpr, STRIDE: tl.constexpr,
+    D: tl.constexpr, BD: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Add what the keys `begin` … `end` of one head contribute to a tile of queries."""
+    kind: tl.constexpr = of_query.dtype
+    for first in range(begin, end, BN):
+        keys = first + tl.arange(0, BN)
+        key = read_rows(k_head, first, seq, BN, STRIDE, D, BD, MASKED)
+        value = read_rows(v_head, first, seq, BN, STRIDE, D, BD, MASKED)
+        products = tl.dot(query, tl.trans(key), input_precision="ieee", out_dtype=kind)
+        weights = tl.exp2(products * SCALE - logs_of_rows[:, None])
+        if MASKED:
+            visible = (keys < seq)[None, :]
             if CAUSAL:
-                visible = visible & (keys[:, None] <= rows[None, :])
-            weights = tl.where(visible, tl.exp2(scores - logs_of_rows[None, :]), 0.0)
-            of_value = tl.dot(
-                weights.to(given.dtype), given, of_value, input_precision="ieee", out_dtype=kind
-            )
-            slopes = tl.dot(value, tl.trans(given), input_precision="ieee", out_dtype=kind)
-            slopes = weights * (slopes - sums_of_rows[None, :])
-            of_key = tl.dot(slopes.to(query.dtype), query, of_key, input_precision="ieee", out_dtype=kind)
-            at += BM * HEADS * D
-    place, exists = rows_of(k_grad + k_begin, first, BN, seq, KV_HEADS * D, D, BD)
-    tl.store(place, (of_key * PLAIN_SCALE).to(k_grad.dtype.element_ty), mask=exists)
-    place, exists = rows_of(v_grad + k_begin, first, BN, seq, KV_HEADS * D, D, BD)
-    tl.store(place, of_value.to(v_grad.dtype.element_ty), mask=exists)
+                visible = visible & (keys[None, :] <= rows[:, None])
+            weights = tl.where(visible, weights, 0.0)
+        slopes = tl.dot(given, tl.trans(value), input_precision="ieee", out_dtype=kind)
+        slopes = weights * (slopes - sums_of_rows[:, None])
+        of_query = tl.dot(slopes.to(key.dtype), key, of_query, input_precision="ieee", out_dtype=kind)
+    return of_query
 
 
 @triton.jit
@@ -87,30 +137,22 @@ def query_gradients(
     q_begin = (begin * HEADS + head) * D
     at = (begin * KV_HEADS + head // (HEADS // KV_HEADS)) * D
     kind: tl.constexpr = logs.dtype.element_ty
-    place, exists = rows_of(q + q_begin, first, BM, seq, HEADS * D, D, BD)
-    query = tl.load(place, mask=exists, other=0.0)
-    place, exists = rows_of(grad + q_begin, first, BM, seq, HEADS * D, D, BD)
-    given = tl.load(place, mask=exists, other=0.0)
+    query = read_rows(q + q_begin, first, seq, BM, HEADS * D, D, BD, True)
+    given = read_rows(grad + q_begin, first, seq, BM, HEADS * D, D, BD, True)
     rows = first + tl.arange(0, BM)
     line = tl.program_id(1).to(tl.int64) * seq
     logs_of_rows = tl.load(logs + line + rows, mask=rows < seq, other=0.0)
     sums_of_rows = tl.load(sums + line + rows, mask=rows < seq, other=0.0)
     of_query = tl.zeros((BM, BD), kind)
-    local, column = tl.arange(0, BN), tl.arange(0, BD)
-    offsets = local[:, None] * (KV_HEADS * D) + column[None, :]
-    for key_row in range(0, tl.minimum(first + BM, seq) if CAUSAL else seq, BN):
-        keys = key_row + local
-        inside = (keys < seq)[:, None] & (column < D)[None, :]
-        key = tl.load(k + at + offsets, mask=inside, other=0.0)
-        value = tl.load(v + at + offsets, mask=inside, other=0.0)
-        scores = tl.dot(query, tl.trans(key), input_precision="ieee", out_dtype=kind) * SCALE
-        visible = (keys < seq)[None, :]
-        if CAUSAL:
-            visible = visible & (keys[None, :] <= rows[:, None])
-        weights = tl.where(visible, tl.exp2(scores - logs_of_rows[:, None]), 0.0)
-        slopes = tl.dot(given, tl.trans(value), input_precision="ieee", out_dtype=kind)
-        slopes = weights * (slopes - sums_of_rows[:, None])
-        of_query = tl.dot(slopes.to(key.dtype), key, of_query, input_precision="ieee", out_dtype=kind)
-        at += BN * KV_HEADS * D
-    place, exists = rows_of(q_grad + q_begin, first, BM, seq, HEADS * D, D, BD)
-    tl.store(place, (of_query * PLAIN_SCALE).to(q_grad.dtype.element_ty), mask=exists)
+    # BN divides BM, so every block of keys before the tile's own rows is fully visible.
+    whole = first if CAUSAL else seq // BN * BN
+    end = tl.minimum(first + BM, seq) if CAUSAL else seq
+    of_query = add_keys(
+        of_query, query, given, rows, logs_of_rows, sums_of_rows, k + at, v + at, 0, whole, seq,
+        CAUSAL, False, SCALE, KV_HEADS * D, D, BD, BN,
+    )  # fmt: skip
+    of_query = add_keys(
+        of_query, query, given, rows, logs_of_rows, sums_of_rows, k + at, v + at, whole, end, seq,
+        CAUSAL, True, SCALE, KV_HEADS * D, D, BD, BN,
+    )  # fmt: skip
+    write_rows(of_query * PLAIN_SCALE, q_grad + q_begin, first, seq, HEADS * D, D)

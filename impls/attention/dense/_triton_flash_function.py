@@ -18,6 +18,8 @@ SUM_ROWS = 32
 
 
 class Tiles(NamedTuple):
+    """Tiles of the three kernels with products. In `forward` and `of_query` keys divide queries."""
+
     forward: Tile
     of_key: Tile
     of_query: Tile
