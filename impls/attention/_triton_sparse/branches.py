@@ -3,48 +3,87 @@
 import triton
 import triton.language as tl
 
-from .keys import MEANS, keys_at, places_of, product
-from .tiles import list_of, load_rows, share_of, store_rows, tile_of, zero_rows
+from .keys import MEANS, parts_of, product, tile_at
+from .tiles import list_of, load_rows, load_tile, share_of, store_rows, tile_of, zero_rows
+
+
+@triton.jit
+def attend_keys(
+    sums, most, total, query, rows, begin, low, high, end, k, v, picks, limit,
+    KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """The online softmax over the tiles of places that every row sees, or over the `MASKED` tiles around them."""
+    count = (high - low) // BN
+    if MASKED:
+        count = (low - begin) // BN + (end - high + BN - 1) // BN
+    for number in range(count):
+        place = low + number * BN
+        if MASKED:
+            place = begin + number * BN
+            place += tl.where(place >= low, high - low, 0)
+        start, local, exist, seen = tile_at(place, end, rows, picks, limit, KIND, MASKED, AXIS, P, BN)
+        key = load_tile(k, start, local, exist, MASKED, P)
+        if AXIS == 1:
+            scores = product(query, key)
+        else:
+            scores = product(key, query)
+        if MASKED:
+            scores = tl.where(seen, scores, float("-inf"))
+        new = tl.maximum(most, tl.max(scores, AXIS))
+        shift = new * P.scale2
+        if MASKED:
+            shift = tl.where(new == float("-inf"), 0.0, shift)  # −inf − (−inf) would be NaN
+        weights = tl.exp2(scores * P.scale2 - tl.expand_dims(shift, AXIS))
+        fade = tl.exp2(most * P.scale2 - shift)
+        total = total * fade + tl.sum(weights, AXIS)
+        value = load_tile(v, start, local, exist, MASKED, P)
+        sums = sums * tl.expand_dims(fade, AXIS)
+        weights = weights.to(value.dtype)
+        if AXIS == 1:
+            sums = tl.dot(weights, value, sums, input_precision="ieee", out_dtype=tl.float32)
+        else:
+            sums = tl.dot(tl.trans(value), weights, sums, input_precision="ieee", out_dtype=tl.float32)
+        most = new
+    return sums, most, total
 
 
 @triton.jit
 def attend_branch(
-    query, rows, first, last, k, v, base, picks, seq, means,
-    KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
+    query, rows, first, last, k, v, picks, seq, means,
+    KIND: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """(softmax-weighted sum, base-2 logarithm of the weights' sum) of each row, by the online softmax.
 
-    A row that sees nothing gives 0. `base` is the number of the key head's first row.
+    A row that sees nothing gives 0. `k` and `v` point to the key head's first row. `most` has no scale yet.
     """
-    sums = zero_rows(query.shape[0], P)
+    columns: tl.constexpr = P.columns
+    if AXIS == 1:
+        sums = tl.zeros((query.shape[0], columns), tl.float32)
+    else:
+        sums = tl.zeros((columns, query.shape[0]), tl.float32)
     most = tl.full((query.shape[0],), float("-inf"), tl.float32)
     total = tl.zeros((query.shape[0],), tl.float32)
-    begin, end = places_of(first, last, picks, seq, means, KIND, P)
-    for place in range(begin, end, BN):
-        keys, exist, seen = keys_at(place, end, rows, picks, seq, KIND, P, BN)
-        numbers = base + keys.to(tl.int64) * P.kv_heads
-        key = load_rows(k, numbers, exist, P)
-        scores = tl.where(seen, product(query, key) * P.scale2, float("-inf"))
-        new = tl.maximum(most, tl.max(scores, 1))
-        shift = tl.where(new == float("-inf"), 0.0, new)  # −inf − (−inf) would be NaN
-        weights = tl.exp2(scores - shift[:, None])
-        fade = tl.exp2(most - shift)
-        total = total * fade + tl.sum(weights, 1)
-        value = load_rows(v, numbers, exist, P)
-        sums = tl.dot(
-            weights.to(value.dtype), value, sums * fade[:, None], input_precision="ieee", out_dtype=tl.float32
-        )
-        most = new
+    limit = means if KIND == MEANS else seq
+    begin, low, high, end = parts_of(first, last, picks, seq, means, KIND, P, BN)
+    sums, most, total = attend_keys(
+        sums, most, total, query, rows, begin, low, high, end, k, v, picks, limit, KIND, False, AXIS, P, BN
+    )
+    sums, most, total = attend_keys(
+        sums, most, total, query, rows, begin, low, high, end, k, v, picks, limit, KIND, True, AXIS, P, BN
+    )
     some = total > 0
     divisor = tl.where(some, total, 1.0)
-    return sums / divisor[:, None], tl.where(some, most, 0.0) + tl.log2(divisor)
+    found = sums / tl.expand_dims(divisor, AXIS)
+    if AXIS == 0:
+        found = tl.trans(found)
+    return found, tl.where(some, most * P.scale2, 0.0) + tl.log2(divisor)
 
 
 @triton.jit
 def attend(
     q, k, v, means_k, means_v, picks, gates, out, parts, logs, seq, means, count,
     P: tl.constexpr, BRANCHES: tl.constexpr, SUM: tl.constexpr, KEEP: tl.constexpr,
-    TILE: tl.constexpr, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    TILE: tl.constexpr, GROUP: tl.constexpr, AXIS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """The requested branches, for a tile of queries and the heads that share its keys.
 
@@ -55,31 +94,32 @@ def attend(
     batch, unit, tile, first, last, rows, numbers, exist = tile_of(seq, TILE, GROUP, P, BM)
     query = load_rows(q, numbers, exist, P)
     head = unit * GROUP // P.heads_of_key
-    at = batch.to(tl.int64) * seq * P.kv_heads + head
-    of_means = batch.to(tl.int64) * means * P.kv_heads + head
+    at = (batch.to(tl.int64) * seq * P.kv_heads + head) * P.width
+    of_means = (batch.to(tl.int64) * means * P.kv_heads + head) * P.width
     lists = list_of(picks, batch, unit, tile, seq, P)
-    answer = zero_rows(BM, P)
     for branch in tl.static_range(3):
         part = (branch if P.branches == 7 else 0) * count
         if BRANCHES >> branch & 1:
             if branch == MEANS:
                 found, log = attend_branch(
-                    query, rows, first, last, means_k, means_v, of_means, lists, seq, means, branch, P, BN
-                )
+                    query, rows, first, last, means_k + of_means, means_v + of_means, lists, seq, means,
+                    branch, AXIS, P, BN,
+                )  # fmt: skip
             else:
                 found, log = attend_branch(
-                    query, rows, first, last, k, v, at, lists, seq, means, branch, P, BN
+                    query, rows, first, last, k + at, v + at, lists, seq, means, branch, AXIS, P, BN
                 )
             if KEEP:
                 store_rows(parts, numbers + part, found, exist, P)
                 tl.store(logs + part + numbers, log, mask=exist)
-            if SUM:
-                answer += found * share_of(gates, numbers, exist, branch, P)[:, None]
         elif SUM:
             found = load_rows(parts, numbers + part, exist, P).to(tl.float32)
-            answer += found * share_of(gates, numbers, exist, branch, P)[:, None]
-    if SUM:
-        store_rows(out, numbers, answer, exist, P)
+        if SUM:
+            found = found * share_of(gates, numbers, exist, branch, P)[:, None]
+            if branch > 0:
+                tl.debug_barrier()  # other threads may have stored these elements
+                found += load_rows(out, numbers, exist, P).to(tl.float32)
+            store_rows(out, numbers, found, exist, P)
 
 
 @triton.jit

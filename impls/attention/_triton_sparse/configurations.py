@@ -49,8 +49,8 @@ class Tiles(NamedTuple):
 
 
 HALF = Tiles(
-    attend=Tile(64, 32, 4, 2),
-    attend_apart=Tile(64, 64, 4, 2),
+    attend=Tile(64, 64, 4, 3),
+    attend_apart=Tile(64, 64, 4, 3),
     attend_group=Tile(16, 64, 4, 2),
     of_query=Tile(32, 32, 4, 2),
     of_group=Tile(16, 64, 4, 2),
@@ -60,8 +60,6 @@ HALF = Tiles(
     pick_token=Tile(16, 64, 8, 2),
 )
 WIDE_HALF = HALF._replace(
-    attend=Tile(32, 32, 4, 2),
-    attend_apart=Tile(64, 32, 4, 2),
     of_query=Tile(64, 32, 4, 2),
     of_key=Tile(32, 64, 8, 2),
 )

@@ -77,7 +77,7 @@ def attend_branches(
     parts, logs = (a.q, a.q) if kept is None else kept
     attend[grid_of(p, a.q, tile, group, at)](
         *a, a.q if out is None else out, parts, logs, *a.sizes, p, branches,
-        SUM=out is not None, KEEP=kept is not None, TILE=tile, GROUP=group, **at.options,
+        SUM=out is not None, KEEP=kept is not None, TILE=tile, GROUP=group, AXIS=1, **at.options,
     )  # fmt: skip
 
 
