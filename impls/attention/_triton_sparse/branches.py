@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from .keys import MEANS, parts_of, product, tile_at
+from .keys import MEANS, parts_of, pick_of, place_of, product, tile_at
 from .tiles import list_of, load_rows, load_tile, share_of, store_rows, tile_of, zero_rows
 
 
@@ -16,12 +16,11 @@ def attend_keys(
     count = (high - low) // BN
     if MASKED:
         count = (low - begin) // BN + (end - high + BN - 1) // BN
+    pick = pick_of(place_of(0, begin, low, high, MASKED, BN), picks, KIND, P, BN)
     for number in range(count):
-        place = low + number * BN
-        if MASKED:
-            place = begin + number * BN
-            place += tl.where(place >= low, high - low, 0)
-        start, local, exist, seen = tile_at(place, end, rows, picks, limit, KIND, MASKED, AXIS, P, BN)
+        place = place_of(number, begin, low, high, MASKED, BN)
+        start, local, exist, seen = tile_at(place, pick, end, rows, limit, KIND, MASKED, AXIS, P, BN)
+        pick = pick_of(place_of(number + 1, begin, low, high, MASKED, BN), picks, KIND, P, BN)
         key = load_tile(k, start, local, exist, MASKED, P)
         if AXIS == 1:
             scores = product(query, key)
@@ -35,7 +34,10 @@ def attend_keys(
             shift = tl.where(new == float("-inf"), 0.0, shift)  # −inf − (−inf) would be NaN
         weights = tl.exp2(scores * P.scale2 - tl.expand_dims(shift, AXIS))
         fade = tl.exp2(most * P.scale2 - shift)
-        total = total * fade + tl.sum(weights, AXIS)
+        if AXIS == 1:
+            total = total * fade + tl.sum(weights, 1)
+        else:  # the sum over a tile is taken once, at the end, because it crosses warps
+            total = total * fade[None, :] + weights
         value = load_tile(v, start, local, exist, MASKED, P)
         sums = sums * tl.expand_dims(fade, AXIS)
         weights = weights.to(value.dtype)
@@ -59,10 +61,11 @@ def attend_branch(
     columns: tl.constexpr = P.columns
     if AXIS == 1:
         sums = tl.zeros((query.shape[0], columns), tl.float32)
+        total = tl.zeros((query.shape[0],), tl.float32)
     else:
         sums = tl.zeros((columns, query.shape[0]), tl.float32)
+        total = tl.zeros((BN, query.shape[0]), tl.float32)
     most = tl.full((query.shape[0],), float("-inf"), tl.float32)
-    total = tl.zeros((query.shape[0],), tl.float32)
     limit = means if KIND == MEANS else seq
     begin, low, high, end = parts_of(first, last, picks, seq, means, KIND, P, BN)
     sums, most, total = attend_keys(
@@ -71,6 +74,8 @@ def attend_branch(
     sums, most, total = attend_keys(
         sums, most, total, query, rows, begin, low, high, end, k, v, picks, limit, KIND, True, AXIS, P, BN
     )
+    if AXIS == 0:
+        total = tl.sum(total, 0)
     some = total > 0
     divisor = tl.where(some, total, 1.0)
     found = sums / tl.expand_dims(divisor, AXIS)

@@ -34,11 +34,12 @@ class Tile(NamedTuple):
 class Tiles(NamedTuple):
     """The tiles of each kernel; with all branches in one program there is one more result per tile.
 
-    `attend_group` and `of_group` are for the heads that share one query's picks.
+    `attend_means` is for mean keys in f32, which are three terms. `attend_group` and `of_group` are for the heads that share one query's picks.
     """
 
     attend: Tile
     attend_apart: Tile
+    attend_means: Tile
     attend_group: Tile
     of_query: Tile
     of_group: Tile
@@ -51,7 +52,8 @@ class Tiles(NamedTuple):
 HALF = Tiles(
     attend=Tile(64, 64, 4, 3),
     attend_apart=Tile(64, 64, 4, 3),
-    attend_group=Tile(16, 64, 4, 2),
+    attend_means=Tile(128, 32, 8, 3),
+    attend_group=Tile(16, 64, 4, 3),
     of_query=Tile(32, 32, 4, 2),
     of_group=Tile(16, 64, 4, 2),
     of_mean=Tile(32, 64, 8, 2),
@@ -66,6 +68,7 @@ WIDE_HALF = HALF._replace(
 SINGLE = Tiles(
     attend=Tile(32, 16, 8, 1),
     attend_apart=Tile(64, 16, 8, 1),
+    attend_means=Tile(64, 16, 8, 1),
     attend_group=Tile(16, 32, 4, 1),
     of_query=Tile(32, 16, 8, 1),
     of_group=Tile(16, 32, 4, 1),

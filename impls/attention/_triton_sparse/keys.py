@@ -78,8 +78,32 @@ def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr
 
 
 @triton.jit
+def place_of(number, begin, low, high, MASKED: tl.constexpr, BN: tl.constexpr):
+    """The first place of a tile."""
+    place = low + number * BN
+    if MASKED:
+        place = begin + number * BN
+        place += tl.where(place >= low, high - low, 0)
+    return place
+
+
+@triton.jit
+def pick_of(place, picks, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
+    """The pick of a tile, or of each of its places if a tile is not part of a block.
+
+    It is loaded a tile ahead, because copies that wait for its load do not overlap with others.
+    """
+    if KIND != PICKED:
+        return 0
+    elif P.block % BN == 0:
+        return tl.load(picks + tl.minimum(place // P.block, P.selected - 1))
+    else:
+        return tl.load(picks + tl.minimum((place + tl.arange(0, BN)) // P.block, P.selected - 1))
+
+
+@triton.jit
 def tile_at(
-    place, end, rows, picks, limit,
+    place, pick, end, rows, limit,
     KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """(first key, the others' distances, which exist, which a row sees) of the places from `place` on.
@@ -92,16 +116,18 @@ def tile_at(
     seen = True
     if KIND == PICKED:
         if P.block % BN == 0:
-            start = tl.load(picks + place // P.block) * P.block + place % P.block
+            start = pick * P.block + place % P.block
         else:
             start = 0
             places = place + local
-            picked = tl.load(picks + places // P.block, mask=places < end, other=-1)
-            local = picked.to(tl.int64) * P.block + places % P.block
+            if MASKED:
+                pick = tl.where(places < end, pick, -1)
+            local = pick.to(tl.int64) * P.block + places % P.block
     if MASKED:
-        keys = tl.expand_dims(start + local, 1 - AXIS).to(tl.int32)
+        keys = (start + local).to(tl.int32)
+        exist = (keys >= 0) & (keys < limit)
+        keys = tl.expand_dims(keys, 1 - AXIS)
         rows = tl.expand_dims(rows, AXIS)
-        exist = (start + local >= 0) & (start + local < limit)
         if KIND == MEANS:
             seen = keys * P.stride + P.last <= rows
         else:
