@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from .keys import MEANS, parts_of, pick_of, place_of, product, tile_at
-from .tiles import list_of, load_rows, load_tile, share_of, store_rows, tile_of, zero_rows
+from .tiles import list_of, load_rows, share_of, store_rows, tile_of, zero_rows
 
 
 @triton.jit
@@ -19,13 +19,10 @@ def attend_keys(
     pick = pick_of(place_of(0, begin, low, high, MASKED, BN), picks, KIND, P, BN)
     for number in range(count):
         place = place_of(number, begin, low, high, MASKED, BN)
-        start, local, exist, seen = tile_at(place, pick, end, rows, limit, KIND, MASKED, AXIS, P, BN)
+        start, numbers, exist, seen = tile_at(place, pick, end, rows, limit, KIND, MASKED, AXIS, P, BN)
         pick = pick_of(place_of(number + 1, begin, low, high, MASKED, BN), picks, KIND, P, BN)
-        key = load_tile(k, start, local, exist, MASKED, P)
-        if AXIS == 1:
-            scores = product(query, key)
-        else:
-            scores = product(key, query)
+        key = load_rows(k + start, numbers, exist, P)
+        scores = product(query, key) if AXIS == 1 else product(key, query)
         if MASKED:
             scores = tl.where(seen, scores, float("-inf"))
         new = tl.maximum(most, tl.max(scores, AXIS))
@@ -38,7 +35,7 @@ def attend_keys(
             total = total * fade + tl.sum(weights, 1)
         else:  # the sum over a tile is taken once, at the end, because it crosses warps
             total = total * fade[None, :] + weights
-        value = load_tile(v, start, local, exist, MASKED, P)
+        value = load_rows(v + start, numbers, exist, P)
         sums = sums * tl.expand_dims(fade, AXIS)
         weights = weights.to(value.dtype)
         if AXIS == 1:
@@ -103,7 +100,6 @@ def attend(
     of_means = (batch.to(tl.int64) * means * P.kv_heads + head) * P.width
     lists = list_of(picks, batch, unit, tile, seq, P)
     for branch in tl.static_range(3):
-        part = (branch if P.branches == 7 else 0) * count
         if BRANCHES >> branch & 1:
             if branch == MEANS:
                 found, log = attend_branch(
@@ -115,16 +111,21 @@ def attend(
                     query, rows, first, last, k + at, v + at, lists, seq, means, branch, AXIS, P, BN
                 )
             if KEEP:
+                part = (branch if P.branches == 7 else 0) * count
                 store_rows(parts, numbers + part, found, exist, P)
                 tl.store(logs + part + numbers, log, mask=exist)
-        elif SUM:
-            found = load_rows(parts, numbers + part, exist, P).to(tl.float32)
-        if SUM:
-            found = found * share_of(gates, numbers, exist, branch, P)[:, None]
-            if branch > 0:
-                tl.debug_barrier()  # other threads may have stored these elements
-                found += load_rows(out, numbers, exist, P).to(tl.float32)
-            store_rows(out, numbers, found, exist, P)
+            if SUM:
+                # The sum waits in `out`: with the next branch's, it would need more registers than there are.
+                answer = found * share_of(gates, numbers, exist, branch, P)[:, None]
+                if BRANCHES & ((1 << branch) - 1):
+                    tl.debug_barrier()  # another thread may have stored an element
+                    answer += load_rows(out, numbers, exist, P).to(tl.float32)
+                if BRANCHES >> branch == 1:
+                    for other in tl.static_range(3):
+                        if not BRANCHES >> other & 1:
+                            found = load_rows(parts, numbers + other * count, exist, P).to(tl.float32)
+                            answer += found * share_of(gates, numbers, exist, other, P)[:, None]
+                store_rows(out, numbers, answer, exist, P)
 
 
 @triton.jit

@@ -106,13 +106,13 @@ def tile_at(
     place, pick, end, rows, limit,
     KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """(first key, the others' distances, which exist, which a row sees) of the places from `place` on.
+    """(elements before a tile's first row, its rows' numbers from there, which exist, which keys a row sees).
 
     The last two are true if not `MASKED`. The rows' axis in a tile of scores is 1 − `AXIS`.
     """
     local = tl.arange(0, BN)
     start = place
-    exist = True
+    exist = tl.full((BN,), True, tl.int1)
     seen = True
     if KIND == PICKED:
         if P.block % BN == 0:
@@ -136,16 +136,19 @@ def tile_at(
             seen = seen & (keys > rows - P.window)
         if KIND == PICKED:
             seen = seen & (keys >= 0)
-    return start, local, exist, seen
+    return tl.cast(start, tl.int64) * (P.kv_heads * P.width), local * P.kv_heads, exist, seen
 
 
 @triton.jit
 def product(a, b):
-    """A product with a transpose; bf16 times f32 is exact: three terms of bf16 represent an f32.
+    """A product with a transpose; half precision times f32 is exact: three terms of bf16 represent an f32.
 
-    For f32 times f32 it is IEEE's, by the general arithmetic units: tensor cores would round to tf32.
+    Two represent an f16. For f32 times f32 it is IEEE's, by the general arithmetic units: tensor cores would round to tf32.
     """
-    if a.dtype == tl.bfloat16 and b.dtype == tl.float32:
+    if a.dtype == tl.float16 and b.dtype == tl.float32:
+        first = a.to(tl.bfloat16)
+        found = product((a.to(tl.float32) - first.to(tl.float32)).to(tl.bfloat16), b) + product(first, b)
+    elif a.dtype == tl.bfloat16 and b.dtype == tl.float32:
         high = b.to(tl.bfloat16)
         rest = b - high.to(tl.float32)
         middle = rest.to(tl.bfloat16)

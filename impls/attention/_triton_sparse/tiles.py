@@ -53,25 +53,6 @@ def load_rows(x, numbers, exist, P: tl.constexpr):
 
 
 @triton.jit
-def load_tile(x, start, local, exist, MASKED: tl.constexpr, P: tl.constexpr):
-    """Rows `start` + `local` of the key head whose first row is at `x`; all exist if not `MASKED`.
-
-    Distances within a tile fit 32 bits; other `local` must be wider.
-    """
-    column = tl.arange(0, P.columns)
-    stride: tl.constexpr = P.kv_heads * P.width
-    place = x + tl.cast(start, tl.int64) * stride + local[:, None] * stride + column[None, :]
-    if MASKED and P.width < P.columns:
-        return tl.load(place, mask=exist[:, None] & (column < P.width)[None, :], other=0.0)
-    elif MASKED:
-        return tl.load(place, mask=exist[:, None], other=0.0)
-    elif P.width < P.columns:
-        return tl.load(place, mask=(column < P.width)[None, :], other=0.0)
-    else:
-        return tl.load(place)
-
-
-@triton.jit
 def store_rows(x, numbers, values, exist, P: tl.constexpr):
     column = tl.arange(0, P.columns)
     inside = exist[:, None]
