@@ -1,4 +1,4 @@
-"""The plan of sparse attention's forward kernel on Hopper: its matrix units, no spills, two tiles in flight."""
+"""The plan of sparse attention's forward on Hopper: matrix units, no spills, copies in flight."""
 
 import json
 import subprocess

@@ -12,7 +12,7 @@ def attend_keys(
     sums, most, total, query, rows, begin, low, high, end, k, v, picks, limit,
     KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """The online softmax over the tiles of places that every row sees, or over the `MASKED` tiles around them."""
+    """The online softmax over whole tiles that every row sees, or over the `MASKED` tiles around them."""
     count = (high - low) // BN
     if MASKED:
         count = (low - begin) // BN + (end - high + BN - 1) // BN
@@ -31,17 +31,13 @@ def attend_keys(
             shift = tl.where(new == float("-inf"), 0.0, shift)  # −inf − (−inf) would be NaN
         weights = tl.exp2(scores * P.scale2 - tl.expand_dims(shift, AXIS))
         fade = tl.exp2(most * P.scale2 - shift)
-        if AXIS == 1:
-            total = total * fade + tl.sum(weights, 1)
-        else:  # the sum over a tile is taken once, at the end, because it crosses warps
-            total = total * fade[None, :] + weights
+        # Transposed weights are summed once, at the end: their sum crosses warps.
+        total = total * fade + tl.sum(weights, 1) if AXIS == 1 else total * fade[None, :] + weights
         value = load_rows(v + start, numbers, exist, P)
         sums = sums * tl.expand_dims(fade, AXIS)
-        weights = weights.to(value.dtype)
-        if AXIS == 1:
-            sums = tl.dot(weights, value, sums, input_precision="ieee", out_dtype=tl.float32)
-        else:
-            sums = tl.dot(tl.trans(value), weights, sums, input_precision="ieee", out_dtype=tl.float32)
+        left = weights.to(value.dtype) if AXIS == 1 else tl.trans(value)
+        right = value if AXIS == 1 else weights.to(value.dtype)
+        sums = tl.dot(left, right, sums, input_precision="ieee", out_dtype=tl.float32)
         most = new
     return sums, most, total
 

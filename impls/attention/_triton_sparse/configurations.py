@@ -1,9 +1,10 @@
-"""The tiles of the kernels by dtype and width, found by compiling from sm_80 to sm_100 (Triton 3.9).
+"""The tiles of the kernels by dtype and width, found by compiling from sm_80 to sm_100 (Triton 3.6 to 3.9).
 
-In half precision MSLK's form has no spills up to heads of 128 (Triton 3.7: 8 bytes). In the paper's form, on
-sm_80, the compressed branch spills, whose mean keys are three terms, and so do the queries' gradients for
-heads of 128. In f32 the branches in one pass and the keys' gradients spill everywhere. `static` prints how
-much.
+Hopper's matrix instructions take at least 64 rows, and with Triton 3.6 at least 16 columns. Three stages keep
+the copies of two tiles in flight. In half precision the forward has no spills on sm_90 for heads of 64 and
+128. On sm_80 and sm_100 MSLK's form spills for heads of 128. On sm_80, the compressed branch of the paper's
+form spills, whose mean keys are three terms, and so do the queries' gradients for heads of 128. In f32 the
+branches in one pass and the keys' gradients spill everywhere. `static` prints how much.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Tile(NamedTuple):
 class Tiles(NamedTuple):
     """The tiles of each kernel; with all branches in one program there is one more result per tile.
 
-    `attend_means` is for mean keys in f32, which are three terms. `attend_group` and `of_group` are for the heads that share one query's picks.
+    `attend_means` is for mean keys in f32, which are three terms. `attend_group` and `of_group` are for the
+    heads that share one query's picks.
     """
 
     attend: Tile

@@ -51,9 +51,9 @@ def keys_at(place, end, rows, picks, seq, KIND: tl.constexpr, P: tl.constexpr, B
 
 @triton.jit
 def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
-    """(begin, low, high, end): like `places_of`; queries `first` … `last` see all places from `low` to `high`.
+    """(begin, low, high, end): all queries see the places from `low` to `high`, which are whole tiles.
 
-    These are whole tiles, and so are the places from `begin` to `low`.
+    The places from `begin` to `low` are whole tiles, too; `places_of` may give a later begin.
     """
     begin = 0
     low = 0
@@ -67,7 +67,7 @@ def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr
         high = tl.maximum((first + 1) // BN * BN, low)
     else:
         # A reduction of 32 integers is one instruction, whose result is known to be equal in all threads.
-        slots: tl.constexpr = P.slots if P.slots > 32 else 32
+        slots: tl.constexpr = P.slots if P.slots > 32 else 32  # noqa: FURB136 (Triton's `max` is of tensors)
         slot = tl.arange(0, slots)
         picked = tl.load(picks + slot, mask=slot < P.selected, other=-1)
         visible = (picked >= 0) & (picked * P.block <= last)
@@ -93,12 +93,11 @@ def pick_of(place, picks, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr)
 
     It is loaded a tile ahead, because copies that wait for its load do not overlap with others.
     """
-    if KIND != PICKED:
-        return 0
-    elif P.block % BN == 0:
-        return tl.load(picks + tl.minimum(place // P.block, P.selected - 1))
-    else:
-        return tl.load(picks + tl.minimum((place + tl.arange(0, BN)) // P.block, P.selected - 1))
+    pick = 0
+    if KIND == PICKED:
+        places = place if P.block % BN == 0 else place + tl.arange(0, BN)
+        pick = tl.load(picks + tl.minimum(places // P.block, P.selected - 1))
+    return pick
 
 
 @triton.jit
@@ -128,10 +127,7 @@ def tile_at(
         exist = (keys >= 0) & (keys < limit)
         keys = tl.expand_dims(keys, 1 - AXIS)
         rows = tl.expand_dims(rows, AXIS)
-        if KIND == MEANS:
-            seen = keys * P.stride + P.last <= rows
-        else:
-            seen = keys <= rows
+        seen = (keys * P.stride + P.last if KIND == MEANS else keys) <= rows
         if KIND == WINDOW:
             seen = seen & (keys > rows - P.window)
         if KIND == PICKED:
@@ -143,7 +139,8 @@ def tile_at(
 def product(a, b):
     """A product with a transpose; half precision times f32 is exact: three terms of bf16 represent an f32.
 
-    Two represent an f16. For f32 times f32 it is IEEE's, by the general arithmetic units: tensor cores would round to tf32.
+    Two represent an f16. For f32 times f32 it is IEEE's, by the general arithmetic units: tensor cores would
+    round to tf32.
     """
     if a.dtype == tl.float16 and b.dtype == tl.float32:
         first = a.to(tl.bfloat16)
