@@ -50,12 +50,102 @@ def keys_at(place, end, rows, picks, seq, KIND: tl.constexpr, P: tl.constexpr, B
 
 
 @triton.jit
-def product(a, b):
-    """A product with a transpose; bf16 times f32 is exact: three terms of bf16 represent an f32.
+def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
+    """(begin, low, high, end): all queries see the places from `low` to `high`, which are whole tiles.
 
-    For f32 times f32 it is IEEE's, by the general arithmetic units: tensor cores would round to tf32.
+    The places from `begin` to `low` are whole tiles, too; `places_of` may give a later begin.
     """
-    if a.dtype == tl.bfloat16 and b.dtype == tl.float32:
+    begin = 0
+    low = 0
+    if KIND == MEANS:
+        end = tl.minimum(means, tl.maximum(last - P.last + P.stride, 0) // P.stride)
+        high = tl.minimum(means, tl.maximum(first - P.last + P.stride, 0) // P.stride) // BN * BN
+    elif KIND == WINDOW:
+        begin = tl.maximum(first - P.window + 1, 0) // BN * BN
+        end = tl.minimum(last + 1, seq)
+        low = tl.maximum(last - P.window + BN, 0) // BN * BN
+        high = tl.maximum((first + 1) // BN * BN, low)
+    else:
+        # A reduction of 32 integers is one instruction, whose result is known to be equal in all threads.
+        slots: tl.constexpr = P.slots if P.slots > 32 else 32  # noqa: FURB136 (Triton's `max` is of tensors)
+        slot = tl.arange(0, slots)
+        picked = tl.load(picks + slot, mask=slot < P.selected, other=-1)
+        visible = (picked >= 0) & (picked * P.block <= last)
+        end = tl.max(tl.where(visible, slot + 1, 0), 0) * P.block
+        whole = visible & (picked * P.block + P.block - 1 <= first)
+        high = tl.min(tl.where(whole, slots, slot), 0) * P.block // BN * BN
+    return begin, low, high, end
+
+
+@triton.jit
+def place_of(number, begin, low, high, MASKED: tl.constexpr, BN: tl.constexpr):
+    """The first place of a tile."""
+    place = low + number * BN
+    if MASKED:
+        place = begin + number * BN
+        place += tl.where(place >= low, high - low, 0)
+    return place
+
+
+@triton.jit
+def pick_of(place, picks, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
+    """The pick of a tile, or of each of its places if a tile is not part of a block.
+
+    It is loaded a tile ahead, because copies that wait for its load do not overlap with others.
+    """
+    pick = 0
+    if KIND == PICKED:
+        places = place if P.block % BN == 0 else place + tl.arange(0, BN)
+        pick = tl.load(picks + tl.minimum(places // P.block, P.selected - 1))
+    return pick
+
+
+@triton.jit
+def tile_at(
+    place, pick, end, rows, limit,
+    KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """(elements before a tile's first row, its rows' numbers from there, which exist, which keys a row sees).
+
+    The last two are true if not `MASKED`. The rows' axis in a tile of scores is 1 − `AXIS`.
+    """
+    local = tl.arange(0, BN)
+    start = place
+    exist = tl.full((BN,), True, tl.int1)
+    seen = True
+    if KIND == PICKED:
+        if P.block % BN == 0:
+            start = pick * P.block + place % P.block
+        else:
+            start = 0
+            places = place + local
+            if MASKED:
+                pick = tl.where(places < end, pick, -1)
+            local = pick.to(tl.int64) * P.block + places % P.block
+    if MASKED:
+        keys = (start + local).to(tl.int32)
+        exist = (keys >= 0) & (keys < limit)
+        keys = tl.expand_dims(keys, 1 - AXIS)
+        rows = tl.expand_dims(rows, AXIS)
+        seen = (keys * P.stride + P.last if KIND == MEANS else keys) <= rows
+        if KIND == WINDOW:
+            seen = seen & (keys > rows - P.window)
+        if KIND == PICKED:
+            seen = seen & (keys >= 0)
+    return tl.cast(start, tl.int64) * (P.kv_heads * P.width), local * P.kv_heads, exist, seen
+
+
+@triton.jit
+def product(a, b):
+    """A product with a transpose; half precision times f32 is exact: three terms of bf16 represent an f32.
+
+    Two represent an f16. For f32 times f32 it is IEEE's, by the general arithmetic units: tensor cores would
+    round to tf32.
+    """
+    if a.dtype == tl.float16 and b.dtype == tl.float32:
+        first = a.to(tl.bfloat16)
+        found = product((a.to(tl.float32) - first.to(tl.float32)).to(tl.bfloat16), b) + product(first, b)
+    elif a.dtype == tl.bfloat16 and b.dtype == tl.float32:
         high = b.to(tl.bfloat16)
         rest = b - high.to(tl.float32)
         middle = rest.to(tl.bfloat16)

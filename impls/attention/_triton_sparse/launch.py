@@ -12,6 +12,7 @@ from .means import average
 from .plan import ALL_BRANCHES, Plan, power_of_two
 
 ROWS = 32  # of a kernel without products
+MATRIX_ROWS = 64  # of Hopper's matrix instructions; one query of fewer heads takes them by transposed scores
 
 
 class Arrays(NamedTuple):
@@ -74,10 +75,11 @@ def attend_branches(
     has those of the others.
     """
     at = at.holding(group)
+    flat = tile == 1 and at.rows < MATRIX_ROWS and a.q.dtype != torch.float32
     parts, logs = (a.q, a.q) if kept is None else kept
     attend[grid_of(p, a.q, tile, group, at)](
         *a, a.q if out is None else out, parts, logs, *a.sizes, p, branches,
-        SUM=out is not None, KEEP=kept is not None, TILE=tile, GROUP=group, **at.options,
+        SUM=out is not None, KEEP=kept is not None, TILE=tile, GROUP=group, AXIS=int(not flat), **at.options,
     )  # fmt: skip
 
 

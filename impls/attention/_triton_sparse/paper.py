@@ -50,10 +50,11 @@ def attend_paper(p: Plan, w: AttentionWorkload, tiles: Tiles, *, fused: bool) ->
             means_v = average_blocks(v, p.length, p.stride, means, v.dtype)
         kept = keep(p, q)
         arrays = Arrays(q, k, v, means_k, means_v, q, q if gates is None else gates)
-        queries = tiles.attend_apart.rows
-        for name, branch in (("compressed", COARSE), ("window", NEAR)):
+        for name, branch, at in (
+            ("compressed", COARSE, tiles.attend_means), ("window", NEAR, tiles.attend_apart)
+        ):  # fmt: skip
             with stage(name):
-                attend_branches(p, arrays, branch, None, kept, queries, 1, tiles.attend_apart)
+                attend_branches(p, arrays, branch, None, kept, at.rows, 1, at)
         with stage("select"):
             picks = pick_blocks(p, w, q, means_k, kept.logs[0], tiles)
         arrays = arrays._replace(picks=picks)
