@@ -52,18 +52,19 @@ HALF = Tiles(
     attend=Tile(64, 32, 4, 2),
     attend_apart=Tile(64, 64, 4, 2),
     attend_group=Tile(16, 64, 4, 2),
-    of_query=Tile(32, 32, 4, 2),
-    of_group=Tile(16, 64, 4, 2),
-    of_mean=Tile(32, 64, 8, 2),
-    of_key=Tile(32, 32, 4, 2),
+    of_query=Tile(64, 64, 4, 3),
+    of_group=Tile(16, 64, 4, 3),
+    of_mean=Tile(64, 64, 4, 3),
+    of_key=Tile(64, 64, 4, 3),
     pick=Tile(16, 32, 4, 2),
     pick_token=Tile(16, 64, 8, 2),
 )
 WIDE_HALF = HALF._replace(
     attend=Tile(32, 32, 4, 2),
     attend_apart=Tile(64, 32, 4, 2),
-    of_query=Tile(64, 32, 4, 2),
-    of_key=Tile(32, 64, 8, 2),
+    of_query=Tile(64, 64, 4, 2),
+    of_mean=Tile(64, 64, 8, 2),
+    of_key=Tile(64, 64, 8, 2),
 )
 SINGLE = Tiles(
     attend=Tile(32, 16, 8, 1),
