@@ -54,20 +54,38 @@ def _of_queries(
 ) -> torch.Tensor:
     """Queries' gradients: all branches together if they share tiles, else the selected branch comes last."""
     q_grad = torch.empty_like(a.q)
-    arrays = (*a[:6], *given, q_grad, *picked, *a.sizes, p)
+    means_k, terms = split_means(a.means_k, a.q.dtype)
+    arrays = (*a[:3], means_k, *a[4:6], *given, q_grad, *picked, *a.sizes, p)
     branches, at = p.branches, tiles.of_query
     if p.tile == 1 and branches == ALL_BRANCHES:
+        at = tiles.of_query_apart
         query_gradients[grid_of(p, a.q, at.rows, 1, at)](
-            *arrays, COARSE | NEAR, SUM=False, ATOMIC=False, TILE=at.rows, GROUP=1, AXIS=1, **at.options
-        )
+            *arrays, COARSE | NEAR, terms, SUM=False, ATOMIC=False, TILE=at.rows, GROUP=1, AXIS=1,
+            **at.options,
+        )  # fmt: skip
         branches = FINE
     if branches == FINE:
         at = tiles.of_group.holding(p.group)
     query_gradients[grid_of(p, a.q, p.tile, p.group, at)](
-        *arrays, branches, SUM=branches != p.branches, ATOMIC=atomic, TILE=p.tile, GROUP=p.group,
+        *arrays, branches, terms, SUM=branches != p.branches, ATOMIC=atomic, TILE=p.tile, GROUP=p.group,
         AXIS=int(branches != FINE), **at.options,
     )  # fmt: skip
     return q_grad
+
+
+def split_means(means: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, int]:
+    """(f32 mean keys of bf16 queries as terms of bf16 with their exact sum, the lowest first; how many).
+
+    A kernel that splits them itself needs 78 more registers, and has no copy of the next ones in flight.
+    """
+    if means.dtype == dtype or dtype != torch.bfloat16:
+        return means, 1
+    terms = list[torch.Tensor]()
+    rest = means
+    for _ in range(3):
+        terms.insert(0, rest.to(dtype))
+        rest = rest - terms[0]
+    return torch.cat(terms, 1), len(terms)
 
 
 def _of_means(p: Plan, a: Arrays, given: Any, tiles: Tiles) -> Any:

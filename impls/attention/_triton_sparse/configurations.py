@@ -34,13 +34,15 @@ class Tile(NamedTuple):
 class Tiles(NamedTuple):
     """The tiles of each kernel; with all branches in one program there is one more result per tile.
 
-    `attend_group` and `of_group` are for the heads that share one query's picks.
+    `attend_group` and `of_group` are for the heads that share one query's picks. `of_query_apart` is for the
+    other branches of that form.
     """
 
     attend: Tile
     attend_apart: Tile
     attend_group: Tile
     of_query: Tile
+    of_query_apart: Tile
     of_group: Tile
     of_mean: Tile
     of_key: Tile
@@ -53,9 +55,10 @@ HALF = Tiles(
     attend_apart=Tile(64, 64, 4, 2),
     attend_group=Tile(16, 64, 4, 2),
     of_query=Tile(64, 64, 4, 3),
-    of_group=Tile(16, 64, 4, 3),
-    of_mean=Tile(64, 64, 4, 3),
-    of_key=Tile(64, 64, 4, 3),
+    of_query_apart=Tile(64, 64, 4, 2),
+    of_group=Tile(16, 64, 4, 2),
+    of_mean=Tile(64, 64, 4, 2),
+    of_key=Tile(64, 64, 4, 2),
     pick=Tile(16, 32, 4, 2),
     pick_token=Tile(16, 64, 8, 2),
 )
@@ -63,6 +66,7 @@ WIDE_HALF = HALF._replace(
     attend=Tile(32, 32, 4, 2),
     attend_apart=Tile(64, 32, 4, 2),
     of_query=Tile(64, 64, 4, 2),
+    of_query_apart=Tile(64, 32, 4, 2),
     of_mean=Tile(64, 64, 8, 2),
     of_key=Tile(64, 64, 8, 2),
 )
@@ -71,6 +75,7 @@ SINGLE = Tiles(
     attend_apart=Tile(64, 16, 8, 1),
     attend_group=Tile(16, 32, 4, 1),
     of_query=Tile(32, 16, 8, 1),
+    of_query_apart=Tile(32, 16, 8, 1),
     of_group=Tile(16, 32, 4, 1),
     of_mean=Tile(32, 16, 8, 1),
     of_key=Tile(32, 16, 8, 1),

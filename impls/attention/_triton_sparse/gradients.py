@@ -36,13 +36,15 @@ def branch_products(parts, grad, gates_grad, sums, count, P: tl.constexpr, BM: t
 @triton.jit
 def add_keys(
     of_query, query, given, share, log, product_sum, rows, begin, low, high, end, k, v, k_sums, v_sums, picks,
-    limit, KIND: tl.constexpr, MASKED: tl.constexpr, ATOMIC: tl.constexpr, AXIS: tl.constexpr,
-    P: tl.constexpr, BN: tl.constexpr,
+    limit, KIND: tl.constexpr, TERMS: tl.constexpr, MASKED: tl.constexpr, ATOMIC: tl.constexpr,
+    AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """Add the tiles of places that every row sees, or the `MASKED` ones around them, to `of_query`.
 
-    The sum is without the scale. `ATOMIC` also adds to keys and values.
+    The sum is without the scale. A key is the sum of `TERMS` rows, the last of which is the key rounded.
+    `ATOMIC` also adds to keys and values.
     """
+    stride: tl.constexpr = P.kv_heads * P.width
     count = (high - low) // BN
     if MASKED:
         count = (low - begin) // BN + (end - high + BN - 1) // BN
@@ -60,6 +62,11 @@ def add_keys(
         else:
             scores = product(key, query)
             slopes = product(value, given)
+        if KIND == MEANS:
+            for term in tl.static_range(1, TERMS):
+                at = k + tl.cast(limit, tl.int64) * (term * stride)
+                key = load_tile(at, start, local, exist, MASKED, P)
+                scores = tl.dot(query, tl.trans(key), scores, out_dtype=tl.float32)
         weights = tl.exp2(scores * P.scale2 - tl.expand_dims(log, AXIS))
         if MASKED:
             weights = tl.where(seen, weights, 0.0)
@@ -79,19 +86,18 @@ def add_keys(
             inside = (column < P.width)[None, :]
             if MASKED:
                 inside = inside & exist[:, None]
-            stride: tl.constexpr = P.kv_heads * P.width
-            at = tl.cast(start, tl.int64) * stride + local[:, None] * stride + column[None, :]
+            place = tl.cast(start, tl.int64) * stride + local[:, None] * stride + column[None, :]
             of_key = tl.dot(slopes, query, input_precision="ieee", out_dtype=tl.float32)
-            tl.atomic_add(k_sums + at, of_key * P.scale, mask=inside, sem="relaxed")
+            tl.atomic_add(k_sums + place, of_key * P.scale, mask=inside, sem="relaxed")
             of_value = tl.dot(weights, given, input_precision="ieee", out_dtype=tl.float32)
-            tl.atomic_add(v_sums + at, of_value, mask=inside, sem="relaxed")
+            tl.atomic_add(v_sums + place, of_value, mask=inside, sem="relaxed")
     return of_query
 
 
 @triton.jit
 def query_gradients(
     q, k, v, means_k, means_v, picks, gates, grad, logs, sums, q_grad, k_sums, v_sums, seq, means, count,
-    P: tl.constexpr, BRANCHES: tl.constexpr, SUM: tl.constexpr, ATOMIC: tl.constexpr,
+    P: tl.constexpr, BRANCHES: tl.constexpr, TERMS: tl.constexpr, SUM: tl.constexpr, ATOMIC: tl.constexpr,
     TILE: tl.constexpr, GROUP: tl.constexpr, AXIS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """The gradient of a tile of queries by the requested branches; `SUM` adds it to the existing values."""
@@ -112,12 +118,15 @@ def query_gradients(
             keys = means_k if branch == MEANS else k
             values = means_v if branch == MEANS else v
             at = (batch.to(tl.int64) * limit * P.kv_heads + head) * P.width
+            of_keys = at
+            if branch == MEANS:
+                of_keys += batch.to(tl.int64) * means * ((TERMS - 1) * P.kv_heads * P.width)
             begin, low, high, end = parts_of(first, last, lists, seq, means, branch, P, BN)
             for masked in tl.static_range(2):
                 of_query = add_keys(
                     of_query, query, given, share, log, product_sum, rows, begin, low, high, end,
-                    keys + at, values + at, k_sums + at, v_sums + at, lists, limit,
-                    branch, masked == 1, ATOMIC and branch == 1, AXIS, P, BN,
+                    keys + of_keys, values + at, k_sums + at, v_sums + at, lists, limit,
+                    branch, TERMS, masked == 1, ATOMIC and branch == 1, AXIS, P, BN,
                 )  # fmt: skip
     if AXIS == 0:
         of_query = tl.trans(of_query)

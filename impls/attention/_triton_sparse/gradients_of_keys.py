@@ -20,7 +20,7 @@ def add_rows(
     """
     rows_of_list: tl.constexpr = P.tile * P.group
     base = batch * seq * P.heads + head * P.heads_of_key
-    part = (BRANCH if P.branches == 7 else 0) * count
+    part = (BRANCH if P.branches == 7 else 0) * count + base
     for masked in tl.static_range(2):
         start = begin if masked else low
         stop = end - (high - low) if masked else high
@@ -39,21 +39,22 @@ def add_rows(
             else:
                 rows = first + places // P.heads_of_key
                 member = places % P.heads_of_key
-            numbers = base + rows.to(tl.int64) * P.heads + member
+            local = rows * P.heads + member
+            numbers = base + local
             query = load_rows(q, numbers, exist, P)
             given = load_rows(grad, numbers, exist, P)
             # Scores are transposed, keys by queries, so that no weights need to be transposed.
-            log = tl.load(logs + part + numbers, mask=exist, other=0.0)
+            log = tl.load(logs + part + local, mask=exist, other=0.0)
             weights = tl.exp2(product(key, query) * P.scale2 - log[None, :])
             if masked:
                 seen = keys[:, None] <= rows[None, :]
                 if BRANCH == 2:
                     seen = seen & (keys[:, None] > rows[None, :] - P.window)
                 weights = tl.where(seen, weights, 0.0)
-            weights = weights * share_of(gates, numbers, exist, BRANCH, P)[None, :]
+            weights = weights * share_of(gates + base * 3, local, exist, BRANCH, P)[None, :]
             shared = weights.to(given.dtype)
             of_value = tl.dot(shared, given, of_value, input_precision="ieee", out_dtype=tl.float32)
-            product_sum = tl.load(sums + part + numbers, mask=exist, other=0.0)
+            product_sum = tl.load(sums + part + local, mask=exist, other=0.0)
             slopes = weights * (product(value, given) - product_sum[None, :])
             slopes = slopes.to(query.dtype)
             of_key = tl.dot(slopes, query, of_key, input_precision="ieee", out_dtype=tl.float32)
