@@ -16,6 +16,7 @@ from .plan import ALL_BRANCHES, COARSE, FINE, GIVEN, NEAR, Plan
 from .readers import transpose_lists
 
 PIECE_ROWS = 1 << 14  # of a list of readers that one program visits
+PROGRAMS = 256  # at most, of a means' tile and a piece of the queries: each stores 64 KiB for heads of 128
 
 Gradients = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]
 
@@ -33,9 +34,8 @@ def differentiate(
     gates_grad = torch.empty_like(a.gates) if p.share == GIVEN else None
     with stage("gate"):
         branch_products[(-(-count // ROWS),)](
-            kept.parts, grad, a.gates, a.gates if gates_grad is None else gates_grad, sums, count, p, ROWS,
-            num_warps=4,
-        )  # fmt: skip
+            kept.parts, grad, a.gates if gates_grad is None else gates_grad, sums, count, p, ROWS, num_warps=4
+        )
     given = (a.gates, grad, kept.logs, sums)
     picked = [torch.zeros_like(x, dtype=torch.float32) if atomic else x for x in (a.k, a.v)]
     with stage("query_gradients"):
@@ -54,31 +54,53 @@ def _of_queries(
 ) -> torch.Tensor:
     """Queries' gradients: all branches together if they share tiles, else the selected branch comes last."""
     q_grad = torch.empty_like(a.q)
-    arrays = (*a[:6], *given, q_grad, *picked, *a.sizes, p)
+    means_k, terms = split_means(a.means_k, a.q.dtype)
+    arrays = (*a[:3], means_k, *a[4:6], *given, q_grad, *picked, *a.sizes, p)
     branches, at = p.branches, tiles.of_query
-    if p.group > 1 and branches == ALL_BRANCHES:
+    if p.tile == 1 and branches == ALL_BRANCHES:
+        at = tiles.of_query_apart
         query_gradients[grid_of(p, a.q, at.rows, 1, at)](
-            *arrays, COARSE | NEAR, SUM=False, ATOMIC=False, TILE=at.rows, GROUP=1, **at.options
-        )
+            *arrays, COARSE | NEAR, terms, SUM=False, ATOMIC=False, TILE=at.rows, GROUP=1, AXIS=1,
+            **at.options,
+        )  # fmt: skip
         branches = FINE
     if branches == FINE:
         at = tiles.of_group.holding(p.group)
     query_gradients[grid_of(p, a.q, p.tile, p.group, at)](
-        *arrays, branches, SUM=branches != p.branches, ATOMIC=atomic, TILE=p.tile, GROUP=p.group, **at.options
-    )
+        *arrays, branches, terms, SUM=branches != p.branches, ATOMIC=atomic, TILE=p.tile, GROUP=p.group,
+        AXIS=int(branches != FINE), **at.options,
+    )  # fmt: skip
     return q_grad
 
 
-def _of_means(p: Plan, a: Arrays, given: Any, tiles: Tiles) -> list[torch.Tensor]:
-    """Gradients of mean keys and values by each query head, [b, means, heads, width] in f32."""
-    means, at = a.means_k.shape[1], tiles.of_mean
-    shape = (a.q.shape[0], means, p.heads, p.width)
-    found = [torch.empty(shape, dtype=torch.float32, device=a.q.device) for _ in range(2)]
-    if means:
-        mean_gradients[(-(-means // at.keys), a.q.shape[0] * p.heads)](
-            a.q, a.means_k, a.means_v, *given, *found, *a.sizes, p, **at.options
-        )
-    return found
+def split_means(means: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, int]:
+    """(f32 mean keys of bf16 queries as terms of bf16 with their exact sum, the lowest first; how many).
+
+    A kernel that splits them itself needs 78 more registers, and has no copy of the next ones in flight.
+    """
+    if means.dtype == dtype or dtype != torch.bfloat16:
+        return means, 1
+    terms = list[torch.Tensor]()
+    rest = means
+    for _ in range(3):
+        terms.insert(0, rest.to(dtype))
+        rest = rest - terms[0]
+    return torch.cat(terms, 1), len(terms)
+
+
+def _of_means(p: Plan, a: Arrays, given: Any, tiles: Tiles) -> Any:
+    """Gradients of mean keys and values, [b, means, kv_heads, width] in f32: sums over pieces of queries."""
+    (seq, means, _), at = a.sizes, tiles.of_mean
+    programs = -(-means // at.keys) * a.q.shape[0] * p.kv_heads
+    if not programs:
+        return [given[2]] * 2
+    pieces = max(1, min(PROGRAMS // programs, seq * p.heads_of_key // at.rows))
+    shape = (2, pieces, *a.means_k.shape)
+    found = torch.empty(shape, dtype=torch.float32, device=a.q.device)
+    mean_gradients[(programs // (a.q.shape[0] * p.kv_heads) * pieces, a.q.shape[0] * p.kv_heads)](
+        a.q, a.means_k, a.means_v, *given, *found.unbind(), *a.sizes, p, pieces, **at.options
+    )
+    return found.sum(1).unbind() if pieces > 1 else found[:, 0].unbind()
 
 
 def _of_keys(
@@ -95,7 +117,7 @@ def _of_keys(
     partial = picked
     if not atomic:
         with stage("transpose"):
-            lists, bounds, further, block_of = transpose_lists(a.picks, blocks, piece)
+            lists, bounds, further, block_of = transpose_lists(a.picks, blocks, piece, p.tile, p.block)
         entries, pieces = lists.shape[1], block_of.shape[1]
         if pieces:
             shape = (heads, pieces, p.block, p.width)

@@ -2,21 +2,23 @@
 
 Weights are recomputed from the logarithms that the forward stored. What a branch's softmax subtracts from the
 cotangents of its weights is the product of its result and its cotangent, which is also its gate's gradient.
+
+On a Hopper GPU, a product takes a warp group's matrix units only if its result has 64 rows or more. A tile of
+queries has that many (`AXIS`, that of keys in scores, is 1). The heads that share a list may be fewer: then
+scores and queries' gradients are transposed (`AXIS` 0), and their rows are keys, and the head's columns.
 """
 
 import triton
 import triton.language as tl
 
-from .keys import MEANS, keys_at, places_of, product
-from .tiles import list_of, load_rows, share_of, store_rows, tile_of, zero_rows
+from .keys import MEANS, product
+from .seen import load_tile, parts_of, tile_at
+from .tiles import list_of, load_rows, share_of, store_rows, tile_of
 
 
 @triton.jit
-def branch_products(
-    parts, grad, gates, gates_grad, sums, count,
-    P: tl.constexpr, BM: tl.constexpr,
-):  # fmt: skip
-    """Σ result · cotangent of each branch and row: a gate's gradient; times the gate, a softmax's `sums`."""
+def branch_products(parts, grad, gates_grad, sums, count, P: tl.constexpr, BM: tl.constexpr):
+    """Σ result · cotangent of each branch and row: a gate's gradient, and a softmax's `sums`."""
     numbers = tl.program_id(0).to(tl.int64) * BM + tl.arange(0, BM)
     exist = numbers < count
     given = load_rows(grad, numbers, exist, P).to(tl.float32)
@@ -28,68 +30,106 @@ def branch_products(
             if P.share == 0:
                 place = gates_grad + numbers * 3 + branch
                 tl.store(place, found.to(gates_grad.dtype.element_ty), mask=exist)
-            tl.store(sums + at + numbers, found * share_of(gates, numbers, exist, branch, P), mask=exist)
+            tl.store(sums + at + numbers, found, mask=exist)
 
 
 @triton.jit
-def query_gradient_of_branch(
-    of_query, query, given, share, log, product_sum, rows, first, last, k, v, k_sums, v_sums, base, picks,
-    seq, means, KIND: tl.constexpr, ATOMIC: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
+def add_keys(
+    of_query, query, given, share, log, product_sum, rows, begin, low, high, end, k, v, k_sums, v_sums, picks,
+    limit, KIND: tl.constexpr, TERMS: tl.constexpr, MASKED: tl.constexpr, ATOMIC: tl.constexpr,
+    AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """Add one branch to `of_query`, without the scale; `ATOMIC` also adds to keys and values."""
-    begin, end = places_of(first, last, picks, seq, means, KIND, P)
-    for place in range(begin, end, BN):
-        keys, exist, seen = keys_at(place, end, rows, picks, seq, KIND, P, BN)
-        numbers = base + keys.to(tl.int64) * P.kv_heads
-        key = load_rows(k, numbers, exist, P)
-        value = load_rows(v, numbers, exist, P)
-        weights = tl.where(seen, tl.exp2(product(query, key) * P.scale2 - log[:, None]), 0.0)
-        slopes = weights * (share[:, None] * product(given, value) - product_sum[:, None])
-        slopes = slopes.to(query.dtype)
-        of_query = tl.dot(slopes, key.to(query.dtype), of_query, input_precision="ieee", out_dtype=tl.float32)
+    """Add the tiles of places that every row sees, or the `MASKED` ones around them, to `of_query`.
+
+    The sum is without the scale. A key is the sum of `TERMS` rows, the last of which is the key rounded.
+    `ATOMIC` also adds to keys and values.
+    """
+    stride: tl.constexpr = P.kv_heads * P.width
+    count = (high - low) // BN
+    if MASKED:
+        count = (low - begin) // BN + (end - high + BN - 1) // BN
+    for number in range(count):
+        place = low + number * BN
+        if MASKED:
+            place = begin + number * BN
+            place += tl.where(place >= low, high - low, 0)
+        start, local, exist, seen = tile_at(place, end, rows, picks, limit, KIND, MASKED, AXIS, P, BN)
+        key = load_tile(k, start, local, exist, MASKED, P)
+        value = load_tile(v, start, local, exist, MASKED, P)
+        if AXIS == 1:
+            scores = product(query, key)
+            slopes = product(given, value)
+        else:
+            scores = product(key, query)
+            slopes = product(value, given)
+        if KIND == MEANS:
+            for term in tl.static_range(1, TERMS):
+                at = k + tl.cast(limit, tl.int64) * (term * stride)
+                key = load_tile(at, start, local, exist, MASKED, P)
+                scores = tl.dot(query, tl.trans(key), scores, out_dtype=tl.float32)
+        weights = tl.exp2(scores * P.scale2 - tl.expand_dims(log, AXIS))
+        if MASKED:
+            weights = tl.where(seen, weights, 0.0)
+        weights = weights * tl.expand_dims(share, AXIS)
+        slopes = (weights * (slopes - tl.expand_dims(product_sum, AXIS))).to(query.dtype)
+        key = key.to(query.dtype)
+        if AXIS == 1:
+            of_query = tl.dot(slopes, key, of_query, input_precision="ieee", out_dtype=tl.float32)
+        else:
+            of_query = tl.dot(tl.trans(key), slopes, of_query, input_precision="ieee", out_dtype=tl.float32)
         if ATOMIC:
+            weights = weights.to(given.dtype)
+            if AXIS == 1:
+                slopes = tl.trans(slopes)
+                weights = tl.trans(weights)
             column = tl.arange(0, P.columns)
-            inside = exist[:, None] & (column < P.width)[None, :]
-            at = numbers[:, None] * P.width + column[None, :]
-            of_key = tl.dot(tl.trans(slopes), query, input_precision="ieee", out_dtype=tl.float32)
-            tl.atomic_add(k_sums + at, of_key * P.scale, mask=inside, sem="relaxed")
-            weights = tl.trans((weights * share[:, None]).to(given.dtype))
+            inside = (column < P.width)[None, :]
+            if MASKED:
+                inside = inside & exist[:, None]
+            place = tl.cast(start, tl.int64) * stride + local[:, None] * stride + column[None, :]
+            of_key = tl.dot(slopes, query, input_precision="ieee", out_dtype=tl.float32)
+            tl.atomic_add(k_sums + place, of_key * P.scale, mask=inside, sem="relaxed")
             of_value = tl.dot(weights, given, input_precision="ieee", out_dtype=tl.float32)
-            tl.atomic_add(v_sums + at, of_value, mask=inside, sem="relaxed")
+            tl.atomic_add(v_sums + place, of_value, mask=inside, sem="relaxed")
     return of_query
 
 
 @triton.jit
 def query_gradients(
     q, k, v, means_k, means_v, picks, gates, grad, logs, sums, q_grad, k_sums, v_sums, seq, means, count,
-    P: tl.constexpr, BRANCHES: tl.constexpr, SUM: tl.constexpr, ATOMIC: tl.constexpr,
-    TILE: tl.constexpr, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    P: tl.constexpr, BRANCHES: tl.constexpr, TERMS: tl.constexpr, SUM: tl.constexpr, ATOMIC: tl.constexpr,
+    TILE: tl.constexpr, GROUP: tl.constexpr, AXIS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """The gradient of a tile of queries by the requested branches; `SUM` adds it to the existing values."""
     batch, unit, tile, first, last, rows, numbers, exist = tile_of(seq, TILE, GROUP, P, BM)
     query = load_rows(q, numbers, exist, P)
     given = load_rows(grad, numbers, exist, P)
     head = unit * GROUP // P.heads_of_key
-    at = batch.to(tl.int64) * seq * P.kv_heads + head
-    of_means = batch.to(tl.int64) * means * P.kv_heads + head
     lists = list_of(picks, batch, unit, tile, seq, P)
-    of_query = zero_rows(BM, P)
+    columns: tl.constexpr = P.columns
+    of_query = tl.zeros((BM, columns) if AXIS == 1 else (columns, BM), tl.float32)
     for branch in tl.static_range(3):
         if BRANCHES >> branch & 1:
             share = share_of(gates, numbers, exist, branch, P)
             part = (branch if P.branches == 7 else 0) * count
             log = tl.load(logs + part + numbers, mask=exist, other=0.0)
             product_sum = tl.load(sums + part + numbers, mask=exist, other=0.0)
+            limit = means if branch == MEANS else seq
+            keys = means_k if branch == MEANS else k
+            values = means_v if branch == MEANS else v
+            at = (batch.to(tl.int64) * limit * P.kv_heads + head) * P.width
+            of_keys = at
             if branch == MEANS:
-                of_query = query_gradient_of_branch(
-                    of_query, query, given, share, log, product_sum, rows, first, last, means_k, means_v,
-                    k_sums, v_sums, of_means, lists, seq, means, branch, False, P, BN,
+                of_keys += batch.to(tl.int64) * means * ((TERMS - 1) * P.kv_heads * P.width)
+            begin, low, high, end = parts_of(first, last, lists, seq, means, branch, P, BN)
+            for masked in tl.static_range(2):
+                of_query = add_keys(
+                    of_query, query, given, share, log, product_sum, rows, begin, low, high, end,
+                    keys + of_keys, values + at, k_sums + at, v_sums + at, lists, limit,
+                    branch, TERMS, masked == 1, ATOMIC and branch == 1, AXIS, P, BN,
                 )  # fmt: skip
-            else:
-                of_query = query_gradient_of_branch(
-                    of_query, query, given, share, log, product_sum, rows, first, last, k, v,
-                    k_sums, v_sums, at, lists, seq, means, branch, ATOMIC and branch == 1, P, BN,
-                )  # fmt: skip
+    if AXIS == 0:
+        of_query = tl.trans(of_query)
     of_query = of_query * P.scale
     if SUM:
         of_query += load_rows(q_grad, numbers, exist, P).to(tl.float32)

@@ -9,78 +9,105 @@ from .tiles import load_rows, share_of, store_rows, zero_rows
 
 @triton.jit
 def add_rows(
-    of_key, of_value, key, value, places, numbers, rows, exist, q, grad, gates, logs, sums, count,
-    BRANCH: tl.constexpr, P: tl.constexpr,
+    of_key, of_value, key, value, keys, begin, low, high, end, first, lists, batch, head, seq,
+    q, grad, gates, logs, sums, count, BRANCH: tl.constexpr, P: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """Add these rows to the gradients of keys, without the scale, and of values.
+    """Add rows `begin` … `end` to the gradients of keys, without the scale, and of values.
 
+    They are those that read `lists`, or those of query `first` and later ones, of all heads of the key head.
     A row sees a key whose place is not later; in the window it does not see keys `window` or more before it.
+    Rows `low` … `high` see all keys. Both are whole tiles from `begin` on, or the end.
     """
-    part = (BRANCH if P.branches == 7 else 0) * count
-    query = load_rows(q, numbers, exist, P)
-    given = load_rows(grad, numbers, exist, P)
-    log = tl.load(logs + part + numbers, mask=exist, other=0.0)
-    product_sum = tl.load(sums + part + numbers, mask=exist, other=0.0)
-    share = share_of(gates, numbers, exist, BRANCH, P)
-    seen = exist[None, :] & (places[:, None] <= rows[None, :])
-    if BRANCH == 2:
-        seen = seen & (places[:, None] > rows[None, :] - P.window)
-    # Scores are transposed, keys by queries, so that no weights need to be transposed.
-    weights = tl.where(seen, tl.exp2(product(key, query) * P.scale2 - log[None, :]), 0.0)
-    shared = (weights * share[None, :]).to(given.dtype)
-    of_value = tl.dot(shared, given, of_value, input_precision="ieee", out_dtype=tl.float32)
-    slopes = weights * (share[None, :] * product(value, given) - product_sum[None, :])
-    of_key = tl.dot(slopes.to(query.dtype), query, of_key, input_precision="ieee", out_dtype=tl.float32)
+    rows_of_list: tl.constexpr = P.tile * P.group
+    base = batch * seq * P.heads + head * P.heads_of_key
+    part = (BRANCH if P.branches == 7 else 0) * count + base
+    for masked in tl.static_range(2):
+        start = begin if masked else low
+        stop = end - (high - low) if masked else high
+        for step in range(start, stop, BM):
+            place = step
+            if masked:
+                place += tl.where(step >= low, high - low, 0)
+            places = place + tl.arange(0, BM)
+            exist = places < end
+            if BRANCH == 1:
+                reader = tl.load(lists + places // rows_of_list, mask=exist, other=0)
+                within = places % rows_of_list
+                rows = reader // P.units * P.tile + within // P.group
+                member = reader % P.units * P.group + within % P.group
+                exist = exist & (rows < seq)
+            else:
+                rows = first + places // P.heads_of_key
+                member = places % P.heads_of_key
+            local = rows * P.heads + member
+            numbers = base + local
+            query = load_rows(q, numbers, exist, P)
+            given = load_rows(grad, numbers, exist, P)
+            # Scores are transposed, keys by queries, so that no weights need to be transposed.
+            log = tl.load(logs + part + local, mask=exist, other=0.0)
+            weights = tl.exp2(product(key, query) * P.scale2 - log[None, :])
+            if masked:
+                seen = keys[:, None] <= rows[None, :]
+                if BRANCH == 2:
+                    seen = seen & (keys[:, None] > rows[None, :] - P.window)
+                weights = tl.where(seen, weights, 0.0)
+            weights = weights * share_of(gates + base * 3, local, exist, BRANCH, P)[None, :]
+            shared = weights.to(given.dtype)
+            of_value = tl.dot(shared, given, of_value, input_precision="ieee", out_dtype=tl.float32)
+            product_sum = tl.load(sums + part + local, mask=exist, other=0.0)
+            slopes = weights * (product(value, given) - product_sum[None, :])
+            slopes = slopes.to(query.dtype)
+            of_key = tl.dot(slopes, query, of_key, input_precision="ieee", out_dtype=tl.float32)
     return of_key, of_value
 
 
 @triton.jit
 def mean_gradients(
     q, means_k, means_v, gates, grad, logs, sums, of_means_k, of_means_v, seq, means, count,
-    P: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    P: tl.constexpr, PIECES: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of means, [batch, means, heads, width] in f32: each query head's contribution."""
-    first = tl.program_id(0) * BN
-    batch, head = (tl.program_id(1) // P.heads).to(tl.int64), tl.program_id(1) % P.heads
+    """What a piece of the queries adds to the gradients of means, [pieces, batch, means, heads, width]."""
+    piece, first = tl.program_id(0) % PIECES, tl.program_id(0) // PIECES * BN
+    batch, head = (tl.program_id(1) // P.kv_heads).to(tl.int64), tl.program_id(1) % P.kv_heads
     mean = first + tl.arange(0, BN)
     inside = mean < means
-    base = batch * means * P.kv_heads + head // P.heads_of_key
-    key = load_rows(means_k, base + mean.to(tl.int64) * P.kv_heads, inside, P)
-    value = load_rows(means_v, base + mean.to(tl.int64) * P.kv_heads, inside, P)
-    of_key = zero_rows(BN, P)
-    of_value = zero_rows(BN, P)
-    for row in range(first * P.stride + P.last, seq, BM):
-        rows = row + tl.arange(0, BM)
-        numbers = (batch * seq + rows) * P.heads + head
-        of_key, of_value = add_rows(
-            of_key, of_value, key, value, mean * P.stride + P.last, numbers, rows, rows < seq,
-            q, grad, gates, logs, sums, count, 0, P,
-        )  # fmt: skip
-    numbers = (batch * means + mean) * P.heads + head
+    numbers = (batch * means + mean) * P.kv_heads + head
+    key = load_rows(means_k, numbers, inside, P)
+    value = load_rows(means_v, numbers, inside, P)
+    start = first * P.stride + P.last  # the first query that sees one of them
+    number = tl.maximum(seq - start, 0) * P.heads_of_key
+    tiles = (number + BM - 1) // BM
+    begin = (tiles.to(tl.int64) * piece // PIECES * BM).to(tl.int32)
+    end = tl.minimum((tiles.to(tl.int64) * (piece + 1) // PIECES * BM).to(tl.int32), number)
+    edge: tl.constexpr = ((BN - 1) * P.stride * P.heads_of_key + BM - 1) // BM * BM
+    of_key, of_value = add_rows(
+        zero_rows(BN, P), zero_rows(BN, P), key, value, mean * P.stride + P.last,
+        begin, tl.minimum(tl.maximum(begin, edge), end), end, end, start, q, batch, head, seq,
+        q, grad, gates, logs, sums, count, 0, P, BM,
+    )  # fmt: skip
+    numbers += piece * (tl.num_programs(1) // P.kv_heads).to(tl.int64) * means * P.kv_heads
     store_rows(of_means_k, numbers, of_key * P.scale, inside, P)
     store_rows(of_means_v, numbers, of_value, inside, P)
 
 
 @triton.jit
 def add_readers(
-    of_key, of_value, key, value, keys, begin, end, lists, batch, head, seq,
+    of_key, of_value, key, value, keys, block, begin, end, skipped, lists, batch, head, seq,
     q, grad, gates, logs, sums, count, P: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """Like `add_rows`, for all rows that read the lists from `begin` to `end`."""
+    """Like `add_rows`, for all rows that read the lists from `begin` to `end`; `skipped` lists come before.
+
+    Only the first lists can have rows that do not see all keys: those of tiles that the block intersects.
+    """
     rows_of_list: tl.constexpr = P.tile * P.group
-    base = batch * seq * P.heads + head * P.heads_of_key
     number = ((end - begin) * rows_of_list).to(tl.int32)
-    for place in range(0, number, BM):
-        places = place + tl.arange(0, BM)
-        reader = tl.load(lists + begin + places // rows_of_list, mask=places < number, other=0)
-        within = places % rows_of_list
-        rows = reader // P.units * P.tile + within // P.group
-        numbers = base + rows.to(tl.int64) * P.heads + reader % P.units * P.group + within % P.group
-        of_key, of_value = add_rows(
-            of_key, of_value, key, value, keys, numbers, rows, (places < number) & (rows < seq),
-            q, grad, gates, logs, sums, count, 1, P,
-        )  # fmt: skip
-    return of_key, of_value
+    partial = (block * P.block + P.block + P.tile - 2) // P.tile - block * P.block // P.tile
+    partial = tl.maximum(partial * P.units - skipped, 0) * rows_of_list
+    low = tl.minimum((partial + BM - 1) // BM * BM, number)
+    return add_rows(
+        of_key, of_value, key, value, keys, 0, low, number, number, 0, lists + begin, batch, head, seq,
+        q, grad, gates, logs, sums, count, 1, P, BM,
+    )  # fmt: skip
 
 
 @triton.jit
@@ -102,11 +129,11 @@ def further_gradients(
         key = load_rows(k, numbers, inside, P)
         value = load_rows(v, numbers, inside, P)
         edge = line * (blocks + 1) + block
-        begin = tl.load(bounds + edge) + (piece - tl.load(further + edge) + 1) * PIECE
-        of_key = zero_rows(BN, P)
-        of_value = zero_rows(BN, P)
+        skipped = ((piece - tl.load(further + edge) + 1) * PIECE).to(tl.int32)
+        begin = tl.load(bounds + edge) + skipped
         of_key, of_value = add_readers(
-            of_key, of_value, key, value, keys, begin, tl.minimum(begin + PIECE, tl.load(bounds + edge + 1)),
+            zero_rows(BN, P), zero_rows(BN, P), key, value, keys, block,
+            begin, tl.minimum(begin + PIECE, tl.load(bounds + edge + 1)), skipped,
             lists + line * entries, batch, head, seq, q, grad, gates, logs, sums, count, P, BM,
         )  # fmt: skip
         numbers = (tl.program_id(1).to(tl.int64) * pieces + piece) * P.block + within
@@ -140,7 +167,8 @@ def key_gradients(
         edge = line * ((seq + P.block - 1) // P.block + 1) + block
         begin = tl.load(bounds + edge)
         of_key, of_value = add_readers(
-            of_key, of_value, key, value, keys, begin, tl.minimum(begin + PIECE, tl.load(bounds + edge + 1)),
+            of_key, of_value, key, value, keys, block,
+            begin, tl.minimum(begin + PIECE, tl.load(bounds + edge + 1)), 0,
             lists + line * entries, batch, head, seq, q, grad, gates, logs, sums, count, P, BM,
         )  # fmt: skip
         for piece in range(tl.load(further + edge), tl.load(further + edge + 1)):
@@ -149,17 +177,14 @@ def key_gradients(
             of_value += load_rows(v_pieces, numbers, inside, P)
     if P.branches >> 2 & 1:
         first = block * P.block + tl.program_id(0) % parts * BN
-        base = batch * seq * P.heads + head * P.heads_of_key
         last = tl.minimum(first + BN, block * P.block + P.block) - 1
         number = (tl.minimum(last + P.window, seq) - first) * P.heads_of_key
-        for place in range(0, number, BM):
-            places = place + tl.arange(0, BM)
-            rows = first + places // P.heads_of_key
-            numbers = base + rows.to(tl.int64) * P.heads + places % P.heads_of_key
-            of_key, of_value = add_rows(
-                of_key, of_value, key, value, keys, numbers, rows, places < number,
-                q, grad, gates, logs, sums, count, 2, P,
-            )  # fmt: skip
+        low = tl.minimum(((last - first) * P.heads_of_key + BM - 1) // BM * BM, number)
+        high = tl.minimum(P.window * P.heads_of_key, number) // BM * BM
+        of_key, of_value = add_rows(
+            of_key, of_value, key, value, keys, 0, low, tl.maximum(low, high), number, first, q,
+            batch, head, seq, q, grad, gates, logs, sums, count, 2, P, BM,
+        )  # fmt: skip
     of_key = of_key * P.scale
     if ADD:
         of_key += load_rows(k_sums, numbers_of_keys, inside, P)
@@ -170,9 +195,8 @@ def key_gradients(
             rest = seq - mean * P.stride
             holds = inside & (mean >= 0) & (mean < means) & (keys - mean * P.stride < P.length)
             weight = 1.0 / tl.maximum(tl.minimum(rest, P.length), 1).to(tl.float32)
-            for member in range(P.heads_of_key):
-                numbers = (batch * means + mean) * P.heads + head * P.heads_of_key + member
-                of_key += load_rows(of_means_k, numbers, holds, P) * weight[:, None]
-                of_value += load_rows(of_means_v, numbers, holds, P) * weight[:, None]
+            numbers = (batch * means + mean) * P.kv_heads + head
+            of_key += load_rows(of_means_k, numbers, holds, P) * weight[:, None]
+            of_value += load_rows(of_means_v, numbers, holds, P) * weight[:, None]
     store_rows(k_grad, numbers_of_keys, of_key, inside, P)
     store_rows(v_grad, numbers_of_keys, of_value, inside, P)

@@ -20,13 +20,15 @@ class Readers(NamedTuple):
     block_of: torch.Tensor  # each further piece's block, or the number of blocks if there is none
 
 
-def transpose_lists(picks: torch.Tensor, blocks: int, piece: int) -> Readers:
-    """The readers of picks [b, heads, …, selected], −1 for none.
+def transpose_lists(picks: torch.Tensor, blocks: int, piece: int, tile: int, block: int) -> Readers:
+    """The readers of picks [b, heads, tiles, …, selected], −1 for none; a tile reads no later block.
 
     The sort is stable, so their order never depends on a race. No shape depends on the picks.
     """
-    flat = picks.flatten(2).flatten(0, 1)
-    picked, order = torch.sort(torch.where(flat < 0, blocks, flat), stable=True)
+    last = (torch.arange(tile, picks.shape[2] * tile + 1, tile, device=picks.device) - 1) // block
+    last = last.view(-1, *[1] * (picks.dim() - 3))
+    flat = torch.where((picks < 0) | (picks > last), blocks, picks).flatten(2).flatten(0, 1)
+    picked, order = torch.sort(flat, stable=True)
     lists = (order // picks.shape[-1]).to(torch.int32)
     edges = torch.arange(blocks + 1, dtype=picked.dtype, device=picks.device)
     bounds = torch.searchsorted(picked, edges.repeat(flat.shape[0], 1))
