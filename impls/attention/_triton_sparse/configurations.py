@@ -56,7 +56,7 @@ HALF = Tiles(
     of_group=Tile(16, 64, 4, 2),
     of_mean=Tile(32, 64, 8, 2),
     of_key=Tile(32, 32, 4, 2),
-    pick=Tile(16, 32, 4, 2),
+    pick=Tile(16, 32, 8, 2),
     pick_token=Tile(16, 64, 8, 2),
 )
 WIDE_HALF = HALF._replace(

@@ -15,7 +15,8 @@ from harness import stage
 
 from ..workload import AttentionWorkload
 from .configurations import Tiles
-from .launch import Arrays, Kept, add_branches, attend_branches, average_blocks, keep
+from .launch import Arrays, Kept, add_branches, attend_branches, keep
+from .means import average_blocks
 from .plan import COARSE, FINE, NEAR, Plan, plan
 from .select import pick_by_probability
 

@@ -3,38 +3,44 @@
 import triton
 import triton.language as tl
 
+from .chunks import merge_chunks
 from .keys import product
 from .tiles import load_rows, tile_of
-from .top import NOTHING, indices_of, keep_highest, rank_key
+from .top import NOTHING, keep_highest, rank_key, store_picks
 
 
 @triton.jit
 def pick_by_mean_query(
-    mean_q, means_k, picks, tiles, means,
-    P: tl.constexpr, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    mean_q, means_k, picks, lists, arrived, tiles, means,
+    P: tl.constexpr, GROUP: tl.constexpr, CHUNK: tl.constexpr, CHUNKS: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """Picks [batch, kv_heads, tiles, heads of a key head, selected] by tiles' mean queries, in f32.
 
-    A tile may pick what begins before its end. The `GROUP` heads of a key head read its means together.
+    A tile may pick what begins before its end. A program has some tiles of `GROUP` heads, and one of the
+    `CHUNKS` of means. Products are IEEE's, which tensor cores lack: they are a hundredth of the attention's.
     """
     padded: tl.constexpr = triton.next_power_of_2(GROUP)
-    batch, head, _, _, last, rows, numbers, exist = tile_of(tiles, BM // padded, GROUP, P, BM)
+    batch, unit, _, _, last, rows, numbers, exist = tile_of(tiles, BM // padded, GROUP, P, BM)
+    end = tl.minimum(means, (last * P.tile + P.tile + P.block - 1) // P.block)
+    begin = tl.program_id(2) * CHUNK
+    if begin >= end:
+        return
     query = load_rows(mean_q, numbers, exist, P)
     best = tl.full((BM, P.slots), NOTHING, tl.int64)
-    base = batch.to(tl.int64) * means * P.kv_heads + head
-    end = tl.minimum(means, (last * P.tile + P.tile + P.block - 1) // P.block)
-    for first in range(0, end, BN):
+    base = batch.to(tl.int64) * means * P.kv_heads + unit * GROUP // P.heads_of_key
+    for first in range(begin, tl.minimum(end, begin + CHUNK), BN):
         blocks = first + tl.arange(0, BN)
         key = load_rows(means_k, base + blocks.to(tl.int64) * P.kv_heads, blocks < end, P)
         scores = product(query, key) * P.scale
         begun = (blocks * P.block)[None, :] < ((rows + 1) * P.tile)[:, None]
         scores = tl.where(begun & (blocks < end)[None, :], scores, float("-inf"))
         best = keep_highest(best, rank_key(scores, blocks[None, :]))
-    member = tl.arange(0, BM) % padded
-    line = ((batch * P.kv_heads + head).to(tl.int64) * tiles + rows) * GROUP + member
-    slot = tl.arange(0, P.slots)
-    place = picks + line[:, None] * P.selected + slot[None, :]
-    tl.store(place, indices_of(best, P.selected), mask=exist[:, None] & (slot < P.selected)[None, :])
+    best, whole = merge_chunks(best, lists, arrived, (end + CHUNK - 1) // CHUNK, CHUNKS)
+    if whole:
+        head = numbers % P.heads
+        line = (batch * P.kv_heads + head // P.heads_of_key).to(tl.int64) * tiles + rows
+        store_picks(picks, line * P.heads_of_key + head % P.heads_of_key, best, exist, P)
 
 
 @triton.jit
@@ -78,6 +84,4 @@ def pick_by_probability(
         mass = tl.where(blocks[None, :] <= own[:, None], mass, float("-inf"))
         best = keep_highest(best, rank_key(mass, blocks[None, :]))
     line = (batch * P.kv_heads + head).to(tl.int64) * seq + rows
-    slot = tl.arange(0, P.slots)
-    place = picks + line[:, None] * P.selected + slot[None, :]
-    tl.store(place, indices_of(best, P.selected), mask=exist[:, None] & (slot < P.selected)[None, :])
+    store_picks(picks, line, best, exist, P)
