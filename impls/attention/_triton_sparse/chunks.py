@@ -13,7 +13,7 @@ from .top import NOTHING, keep_highest
 PROGRAMS = 2048  # of a launch, half of which see no key: what a large GPU runs at a time, whichever it is
 MEANS = 64  # of a chunk: fewer make more to merge, so the rows are divided first
 FEWEST = 16
-MERGED = tl.constexpr(128)  # kept scores at a time
+MERGED = tl.constexpr(2048)  # scores at a time, of all rows
 
 
 def divide(p: Plan, at: Tile, batch: int, tiles: int, means: int) -> tuple[Tile, int, int, int]:
@@ -33,6 +33,11 @@ def divide(p: Plan, at: Tile, batch: int, tiles: int, means: int) -> tuple[Tile,
             break
     keys = min(chunk, max(at.keys, p.slots))
     return at._replace(rows=count * power_of_two(group), keys=keys), group, count, chunk
+
+
+def divide_steps(programs: int, steps: int) -> int:
+    """Of the steps over all means, those of one program: as many as leave enough programs."""
+    return -(-steps // min(steps, -(-PROGRAMS // programs)))
 
 
 def room_for_chunks(
@@ -61,7 +66,7 @@ def merge_chunks(best, lists, arrived, chunks, CHUNKS: tl.constexpr):
         whole = tl.atomic_add(arrived + tile, 1, sem="acq_rel") == chunks - 1
         if whole:
             best = tl.full(best.shape, NOTHING, tl.int64)
-            size: tl.constexpr = max(MERGED, slots)
+            size: tl.constexpr = max(MERGED // best.shape[0], slots)
             for first in range(0, chunks * slots, size):
                 place = first + tl.arange(0, size)[None, :]
                 found = tl.load(row + place, mask=place < chunks * slots, other=NOTHING)

@@ -45,6 +45,7 @@ class Tiles(NamedTuple):
     of_mean: Tile
     of_key: Tile
     pick: Tile
+    pick_query: Tile
     pick_token: Tile
 
 
@@ -57,6 +58,7 @@ HALF = Tiles(
     of_mean=Tile(32, 64, 8, 2),
     of_key=Tile(32, 32, 4, 2),
     pick=Tile(16, 32, 8, 2),
+    pick_query=Tile(64, 32, 4, 2),
     pick_token=Tile(16, 64, 8, 2),
 )
 WIDE_HALF = HALF._replace(
@@ -74,6 +76,7 @@ SINGLE = Tiles(
     of_mean=Tile(32, 16, 8, 1),
     of_key=Tile(32, 16, 8, 1),
     pick=Tile(16, 32, 4, 1),
+    pick_query=Tile(16, 32, 4, 1),
     pick_token=Tile(16, 32, 4, 1),
 )
 

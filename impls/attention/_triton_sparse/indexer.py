@@ -15,8 +15,9 @@ def pick_tokens(
 ):  # fmt: skip
     """The `TOPK` tokens of highest score of one query, ascending, followed by −1; `SLOTS` entries.
 
-    Tokens are the rows of a product, for which Hopper's matrix units want 64, and heads its columns. As many scores as there are slots are computed, `BN` at a
-    time, before they are sorted, and only if one of them is higher than the lowest stored one.
+    Tokens are the rows of a product, heads its columns: Hopper's matrix units want 64 rows. As many scores as
+    there are slots are computed, `BN` at a time, before they are sorted, and only if one of them is higher
+    than the lowest stored one.
     """
     row = tl.num_programs(0) - 1 - tl.program_id(0)  # the last queries have most keys and start first
     begin = tl.program_id(1).to(tl.int64) * seq
