@@ -15,8 +15,9 @@ def pick_tokens(
 ):  # fmt: skip
     """The `TOPK` tokens of highest score of one query, ascending, followed by −1; `SLOTS` entries.
 
-    The indexer's heads are the rows of a product. As many scores as there are slots are computed, `BN` at a
-    time, before they are sorted, and only if one of them is higher than the lowest stored one.
+    Tokens are the rows of a product, heads its columns: Hopper's matrix units want 64 rows. As many scores as
+    there are slots are computed, `BN` at a time, before they are sorted, and only if one of them is higher
+    than the lowest stored one.
     """
     row = tl.num_programs(0) - 1 - tl.program_id(0)  # the last queries have most keys and start first
     begin = tl.program_id(1).to(tl.int64) * seq
@@ -35,8 +36,8 @@ def pick_tokens(
             tokens = first + part * BN + tl.arange(0, BN)
             at = index_k + (begin + tokens)[:, None] * WIDTH + column[None, :]
             key = tl.load(at, mask=(tokens <= row)[:, None] & inside, other=0.0)
-            liked = tl.maximum(product(query, key), 0.0)
-            scores = tl.where(tokens <= row, tl.sum(liked * weight[:, None], 0), float("-inf"))
+            liked = tl.maximum(product(key, query), 0.0)
+            scores = tl.where(tokens <= row, tl.sum(liked * weight[None, :], 1), float("-inf"))
             found = tl.where(chunk == part, rank_key(scores, tokens)[None, :], found)
         if tl.max(found) > tl.min(best):
             best = keep_highest(best, found.reshape(1, SLOTS))

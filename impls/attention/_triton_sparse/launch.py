@@ -8,7 +8,6 @@ import torch
 
 from .._triton_tiles import Tile
 from .branches import add_gated, attend
-from .means import average
 from .plan import ALL_BRANCHES, Plan, power_of_two
 
 ROWS = 32  # of a kernel without products
@@ -46,17 +45,6 @@ def keep(p: Plan, q: torch.Tensor) -> Kept:
     """Allocate space for the branches' results."""
     parts = torch.empty((3 if p.branches == ALL_BRANCHES else 1, *q.shape), dtype=q.dtype, device=q.device)
     return Kept(parts, torch.empty(parts.shape[:-1], dtype=torch.float32, device=q.device))
-
-
-def average_blocks(x: torch.Tensor, length: int, stride: int, means: int, dtype: torch.dtype) -> torch.Tensor:
-    """Means of `length` rows every `stride`, [b, means, heads, width]."""
-    batch, seq, heads, width = x.shape
-    found = torch.empty((batch, means, heads, width), dtype=dtype, device=x.device)
-    if means:
-        average[(means, batch * heads)](
-            x, found, seq, means, heads, width, power_of_two(width, 16), length, stride, num_warps=4
-        )
-    return found
 
 
 def grid_of(p: Plan, q: torch.Tensor, tile: int, group: int, at: Tile) -> tuple[int, int]:

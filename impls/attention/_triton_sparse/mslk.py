@@ -9,9 +9,11 @@ import torch
 from harness import stage
 
 from ..workload import AttentionWorkload
+from .chunks import divide, room_for_chunks
 from .configurations import Tiles
-from .launch import Arrays, Kept, add_branches, attend_branches, average_blocks, keep
-from .plan import ALL_BRANCHES, COARSE, FINE, NEAR, Plan, plan, power_of_two
+from .launch import Arrays, Kept, add_branches, attend_branches, keep
+from .means import average_blocks
+from .plan import ALL_BRANCHES, COARSE, FINE, NEAR, Plan, plan
 from .select import pick_by_mean_query
 
 
@@ -21,16 +23,18 @@ def plan_mslk(w: AttentionWorkload) -> Plan:
 
 def pick_blocks(p: Plan, q: torch.Tensor, means_k: torch.Tensor, tiles: Tiles) -> torch.Tensor:
     """Picks of each tile and head, [b, kv_heads, tiles, heads of a key head, selected]; means are in f32."""
-    batch, seq, _, _ = q.shape
-    number, means, group = -(-seq // p.tile), means_k.shape[1], p.heads_of_key
+    batch, seq, heads, _ = q.shape
+    number, means = -(-seq // p.tile), means_k.shape[1]
     mean_q = average_blocks(q, p.tile, p.tile, number, torch.float32)
-    picks = torch.empty((batch, p.kv_heads, number, group, p.selected), dtype=torch.int32, device=q.device)
-    at = tiles.pick
-    rows, keys = max(at.rows, power_of_two(group)), max(at.keys, p.slots)
-    pick_by_mean_query[(-(-number // (rows // power_of_two(group))), batch * p.kv_heads)](
-        mean_q, means_k, picks, number, means, p, group, rows, keys,
-        num_warps=at.warps, num_stages=at.stages,
-    )  # fmt: skip
+    picks = torch.empty(
+        (batch, p.kv_heads, number, p.heads_of_key, p.selected), dtype=torch.int32, device=q.device
+    )
+    at, group, count, chunk = divide(p, tiles.pick, batch, number, means)
+    grid = -(-number // count), batch * heads // group, -(-means // chunk)
+    lists, arrived = room_for_chunks(p, grid, at.rows, q.device)
+    pick_by_mean_query[grid](
+        mean_q, means_k, picks, lists, arrived, number, means, p, group, chunk, grid[2], **at.options
+    )
     return picks
 
 

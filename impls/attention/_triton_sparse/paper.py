@@ -14,9 +14,11 @@ import torch
 from harness import stage
 
 from ..workload import AttentionWorkload
+from .chunks import FEWEST, PROGRAMS, divide_steps, room_for_chunks
 from .configurations import Tiles
-from .launch import Arrays, Kept, add_branches, attend_branches, average_blocks, keep
-from .plan import COARSE, FINE, NEAR, Plan, plan
+from .launch import Arrays, Kept, add_branches, attend_branches, keep
+from .means import average_blocks
+from .plan import COARSE, FINE, NEAR, Plan, plan, power_of_two
 from .select import pick_by_probability
 
 
@@ -30,10 +32,19 @@ def pick_blocks(
     """Picks of each query and key head, [b, kv_heads, seq, selected]."""
     batch, seq = q.shape[:2]
     picks = torch.empty((batch, p.kv_heads, seq, p.selected), dtype=torch.int32, device=q.device)
-    at = tiles.pick
-    pick_by_probability[(-(-seq // at.rows), batch * p.kv_heads)](
-        q, means_k, logs, picks, seq, means_k.shape[1], p, w.init_blocks, w.local_blocks,
-        at.rows, max(at.keys, p.slots), num_warps=at.warps, num_stages=at.stages,
+    at, halo = tiles.pick_query.holding(p.heads_of_key), int(p.length > p.stride)
+    queries, blocks = at.rows // power_of_two(p.heads_of_key), -(-seq // p.block)
+    groups = -(-seq // queries), batch * p.kv_heads
+    keys, programs = max(at.keys, p.slots), groups[0] * groups[1]
+    if programs * -(-blocks // (keys - halo)) <= PROGRAMS // 4:
+        keys = max(FEWEST, p.slots)
+    at, step = at._replace(keys=keys), keys - halo
+    chunk = step * divide_steps(programs, -(-blocks // step))
+    grid = *groups, -(-blocks // chunk)
+    lists, arrived = room_for_chunks(p, grid, queries, q.device)
+    pick_by_probability[grid](
+        q, means_k, logs, picks, lists, arrived, seq, means_k.shape[1], p, w.init_blocks, w.local_blocks,
+        chunk, grid[2], **at.options,
     )  # fmt: skip
     return picks
 

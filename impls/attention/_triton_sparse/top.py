@@ -34,3 +34,11 @@ def indices_of(best, SELECTED: tl.constexpr):
     index = tl.where(real, 0x7FFFFFFF - (best & 0x7FFFFFFF), 0x7FFFFFFF)
     index = tl.sort(index.to(tl.int32))
     return tl.where(index == 0x7FFFFFFF, -1, index)
+
+
+@triton.jit
+def store_picks(picks, line, best, exist, P: tl.constexpr):
+    """A plan's picks of each row, to the list of this number."""
+    slot = tl.arange(0, best.shape[1])[None, :]
+    place = picks + line[:, None] * P.selected + slot
+    tl.store(place, indices_of(best, P.selected), mask=exist[:, None] & (slot < P.selected))

@@ -14,7 +14,7 @@ def triton_compress(w: AttentionWorkload):
 
     import torch
 
-    from .._triton_sparse.launch import average_blocks
+    from .._triton_sparse.means import average_blocks
 
     class Average(torch.autograd.Function):
         @staticmethod

@@ -1,0 +1,74 @@
+"""Selection in parallel over chunks of means: each chunk keeps its highest scores, which are then merged."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from .configurations import Tile
+from .plan import Plan, power_of_two
+from .top import NOTHING, keep_highest
+
+PROGRAMS = 2048  # of a launch, half of which see no key: what a large GPU runs at a time, whichever it is
+MEANS = 64  # of a chunk: fewer make more to merge, so the rows are divided first
+FEWEST = 16
+MERGED = tl.constexpr(2048)  # scores at a time, of all rows
+
+
+def divide(p: Plan, at: Tile, batch: int, tiles: int, means: int) -> tuple[Tile, int, int, int]:
+    """(tile, heads, tiles of queries and means of a program), the largest that leave enough programs."""
+    group, chunk = p.heads_of_key, power_of_two(means, max(FEWEST, p.slots))
+    count = max(1, at.rows // power_of_two(group))
+    while batch * p.heads // group * -(-tiles // count) * -(-means // chunk) < PROGRAMS:
+        if chunk > max(MEANS, p.slots):
+            chunk //= 2
+        elif count > 1:
+            count //= 2
+        elif group % 2 == 0:
+            group //= 2
+        elif chunk > max(FEWEST, p.slots):
+            chunk //= 2
+        else:
+            break
+    keys = min(chunk, max(at.keys, p.slots))
+    return at._replace(rows=count * power_of_two(group), keys=keys), group, count, chunk
+
+
+def divide_steps(programs: int, steps: int) -> int:
+    """Of the steps over all means, those of one program: as many as leave enough programs."""
+    return -(-steps // min(steps, -(-PROGRAMS // programs)))
+
+
+def room_for_chunks(
+    p: Plan, grid: tuple[int, int, int], rows: int, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What each program keeps of its rows, and how many of a tile's programs have kept it: none so far."""
+    lists = torch.empty((*grid[:2], rows, grid[2], p.slots), dtype=torch.int64, device=device)
+    return lists, torch.zeros(grid[:2], dtype=torch.int32, device=device)
+
+
+@triton.jit
+def merge_chunks(best, lists, arrived, chunks, CHUNKS: tl.constexpr):
+    """(the highest of all chunks, whether this program has them), for programs along the third axis.
+
+    Each stores what it kept of its chunk, and the last of the `chunks` to arrive merges: none waits for
+    another. Which is last does not matter, because keys are never equal.
+    """
+    whole = chunks == 1
+    if CHUNKS > 1 and chunks > 1:
+        tile = tl.program_id(1) * tl.num_programs(0) + tl.program_id(0)
+        slots: tl.constexpr = best.shape[1]
+        row = tile.to(tl.int64) * best.shape[0] + tl.arange(0, best.shape[0])
+        row = lists + (row * CHUNKS * slots)[:, None]
+        tl.store(row + tl.program_id(2) * slots + tl.arange(0, slots)[None, :], best)
+        tl.debug_barrier()  # all threads have stored before one of them tells
+        whole = tl.atomic_add(arrived + tile, 1, sem="acq_rel") == chunks - 1
+        if whole:
+            best = tl.full(best.shape, NOTHING, tl.int64)
+            size: tl.constexpr = max(MERGED // best.shape[0], slots)
+            for first in range(0, chunks * slots, size):
+                place = first + tl.arange(0, size)[None, :]
+                found = tl.load(row + place, mask=place < chunks * slots, other=NOTHING)
+                best = keep_highest(best, found)
+    return best, whole
