@@ -148,10 +148,10 @@ class Tuning:
         """Choose a kernel's tile at each length, and write it into the table."""
         before = next(iter(answers))
         for place, seq in enumerate(self.given.lengths):
-            found = {
-                t: each[place] for t, each in answers.items() if not isinstance(each, str) and each[place]
-            }
-            order, line = ranked(found, self.architecture), self.line(kernel, width, seq)
+            known = ((tile, each) for tile, each in answers.items() if not isinstance(each, str))
+            found = {tile: each[place] for tile, each in known if each[place]}
+            order = ranked(found, self.architecture, by_key=KERNELS[kernel].by_key)
+            line = self.line(kernel, width, seq)
             present = self.table.Tile(*line["tile"])
             if self.gpu:
                 tried = dict.fromkeys([present, *order[: self.given.keep], before])
@@ -169,9 +169,7 @@ class Tuning:
             self.left -= 1
             show(kernel, width, format_count(seq), f"{len(found)} of {len(answers)}", present, *choice[::2])
 
-    def _planned(
-        self, kernel: str, width: int, line: dict[str, Any], order: Sequence[Any], found: Any
-    ) -> Choice:
+    def _planned(self, kernel: str, width: int, line: Any, order: Sequence[Any], found: Any) -> Choice:
         present = self.table.Tile(*line["tile"])
         if "measured" in line and line["capability"] == self.generation:
             return Choice(present, None, "measured before")
@@ -285,9 +283,7 @@ def tune(tuning: Tuning, waiting: Sequence[tuple[str, int, dict[Any, Any]]]) -> 
         tuning.device = Device("cuda" if tuning.gpu else "cpu", tuning.given.dtype)
     for kernel, width, results in waiting:
         if tuning.gpu and monotonic() > tuning.end:
-            print(
-                f"the time is up before {kernel} at width {width}; go on with --only, or give more --minutes"
-            )
+            print(f"the time is up before {kernel} at width {width}; go on with --only, or more --minutes")
             return 1
         tuning.decide(kernel, width, tuning.answers(results))
         if tuning.gpu and (fault := tuning.device.broken()):

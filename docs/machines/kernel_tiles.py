@@ -201,11 +201,11 @@ def _traced(job: Job, seq: int, tile: Any) -> list[Launch]:
     return noted
 
 
-def ranked(figures: Mapping[Any, Sequence[KernelFigures]], architecture: int) -> list[Any]:
+def ranked(figures: Mapping[Any, Sequence[KernelFigures]], architecture: int, *, by_key: bool) -> list[Any]:
     """The tiles that are worth a measurement, best first, from the figures of their launches.
 
     A tile is out if it spills or does not fit, or has no instructions of warp groups where others have. First
-    are those with enough warps, then those with the fewest instructions for a score.
+    are those with enough warps, then those for which a multiprocessor issues the fewest instructions.
     """
     shared = CONSUMER_SHARED if architecture < 90 else math.inf
     fit = {
@@ -214,7 +214,10 @@ def ranked(figures: Mapping[Any, Sequence[KernelFigures]], architecture: int) ->
         if not any(each.refused or each.spilled_bytes or each.shared_bytes > shared for each in kernels)
     }
     fast = {tile: kernels for tile, kernels in fit.items() if all(map(_by_warp_groups, kernels))} or fit
-    return sorted(fast, key=lambda tile: (_is_idle(fast[tile]), _issued(fast[tile]) / tile.rows / tile.keys))
+    issued = {tile: _issued(kernels, tile, by_key=by_key) for tile, kernels in fast.items()}
+    # What more stages add stands before the loop, so of equal tiles the one with most of them is first.
+    equal = {tile: min(issued[other] for other in fast if other[:3] == tile[:3]) for tile in fast}
+    return sorted(fast, key=lambda tile: (_is_idle(fast[tile]), equal[tile], -tile.stages))
 
 
 def _by_warp_groups(kernel: KernelFigures) -> bool:
@@ -225,9 +228,15 @@ def _is_idle(kernels: Sequence[KernelFigures]) -> bool:
     return min(each.blocks_per_sm * each.warps for each in kernels) < WARPS_PER_SM
 
 
-def _issued(kernels: Sequence[KernelFigures]) -> float:
-    """Instructions of a block's warps, with the empty part of the last wave."""
-    return sum(
-        sum(each.instructions.values()) * each.warps * (1 + (each.tail or 0) / (each.waves or 1))
-        for each in kernels
-    )
+def _issued(kernels: Sequence[KernelFigures], tile: Any, *, by_key: bool) -> float:
+    """Instructions that the fullest multiprocessor issues, as far as tiles differ in them.
+
+    A block loops over keys, or over rows if it owns keys; most of its code is in the loop.
+    """
+    own, step = (tile.keys, tile.rows) if by_key else (tile.rows, tile.keys)
+    return sum(sum(each.instructions.values()) * each.warps * _blocks(each, own) / step for each in kernels)
+
+
+def _blocks(kernel: KernelFigures, own: int) -> float:
+    """Blocks of the fullest multiprocessor, or in proportion to them where their number is not known."""
+    return 1 / own if kernel.waves is None else math.ceil(kernel.waves * kernel.blocks_per_sm)

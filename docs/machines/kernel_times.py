@@ -30,6 +30,7 @@ class Device:
         self.framework.start(name, usable_cores(), wide=False)
         self.framework.start = lambda *_, **__: None  # by the workers again: it may import Triton anew
         self.references: dict[Any, ReferenceWorker] = {}
+        self.folder = tempfile.TemporaryDirectory(prefix="seqsweep-tiles-")
 
     def fault(self, name: str, width: int, seq: int, tile: Any) -> str:
         """How the implementation breaks its contract with this tile; empty if it keeps it."""
@@ -40,7 +41,7 @@ class Device:
         case = case_of(kernel, self.dtype, width, seq, mode, self.name)
         semantics = build_call(kernel, self.dtype, width, seq, self.name).implementation.semantics
         if case not in self.references:
-            folder = tempfile.mkdtemp(prefix="seqsweep-tiles-")
+            folder = tempfile.mkdtemp(dir=self.folder.name)
             module = f"impls.attention.{kernel.module}"
             job = Job("case", "triton", module, case, "tiles", folder, 0, usable_cores(), MEMORY)
             self.references[case] = ReferenceWorker(job)

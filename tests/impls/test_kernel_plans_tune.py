@@ -29,7 +29,7 @@ class Tile(NamedTuple):
     stages: int
 
 
-PRESENT, OTHER, THIRD = Tile(64, 64, 4, 2), Tile(128, 64, 8, 2), Tile(64, 128, 8, 2)
+PRESENT, OTHER, DEEPER = Tile(64, 64, 4, 2), Tile(128, 128, 8, 2), Tile(128, 128, 8, 3)
 
 
 @pytest.fixture
@@ -112,24 +112,25 @@ def figures(**other):
     return [replace(kernel, **other)]
 
 
-def test_the_ranking_prefers_warp_groups_and_drops_spills(programs):
+def order(plans, architecture=90):
     from kernel_tiles import ranked
 
+    return ranked(plans, architecture, by_key=False)
+
+
+def test_the_ranking_prefers_warp_groups_and_drops_spills(programs):
     lost = figures(instructions={"mma": 4, "float": 6})
-    assert ranked({PRESENT: lost, OTHER: figures()}, 90) == [OTHER]
-    assert ranked({PRESENT: lost, OTHER: lost}, 90) == [OTHER, PRESENT]  # nothing to prefer
-    assert ranked({PRESENT: figures(spilled_bytes=8), OTHER: figures(refused="too much")}, 90) == []
-    assert ranked({PRESENT: figures(warps=4), OTHER: figures()}, 90) == [OTHER, PRESENT]  # too few warps
-    half_empty = figures(waves=1.5, tail=0.5)
-    assert ranked({OTHER: half_empty, THIRD: figures()}, 90) == [THIRD, OTHER]
+    assert order({PRESENT: lost, OTHER: figures()}) == [OTHER]
+    assert order({PRESENT: lost, OTHER: lost}) == [OTHER, PRESENT]  # nothing to prefer
+    assert order({PRESENT: figures(spilled_bytes=8), OTHER: figures(refused="too much")}) == []
+    assert order({PRESENT: figures(warps=4), OTHER: figures()}) == [OTHER, PRESENT]  # too few warps
+    assert order({OTHER: figures(waves=1.1), DEEPER: figures(waves=1.0)}) == [DEEPER, OTHER]  # one block less
 
 
 def test_before_sm_90_a_tile_fits_consumer_cards(programs):
-    from kernel_tiles import ranked
-
     large = figures(shared_bytes=120_000, instructions={"mma": 4})
-    assert ranked({PRESENT: large}, 80) == []
-    assert ranked({PRESENT: large}, 90) == [PRESENT]
+    assert order({PRESENT: large}, 80) == []
+    assert order({PRESENT: large}, 90) == [PRESENT]
 
 
 def tuned(tmp_path, samples, faults):
