@@ -11,7 +11,7 @@ from .plan import Plan, power_of_two
 from .top import NOTHING, keep_highest
 
 PROGRAMS = 2048  # of a launch, half of which see no key: what a large GPU runs at a time, whichever it is
-MEANS = 64  # of a chunk: fewer make more to merge, so the rows are divided first
+MEANS = 64  # of a chunk, while rows can be divided: smaller chunks keep more to merge
 FEWEST = 16
 MERGED = tl.constexpr(2048)  # scores at a time, of all rows
 
@@ -41,11 +41,13 @@ def divide_steps(programs: int, steps: int) -> int:
 
 
 def room_for_chunks(
-    p: Plan, grid: tuple[int, int, int], rows: int, device: torch.device
+    p: Plan, grid: tuple[int, int, int], rows: int, picks: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What each program keeps of its rows, and how many of a tile's programs have kept it: none so far."""
-    lists = torch.empty((*grid[:2], rows, grid[2], p.slots), dtype=torch.int64, device=device)
-    return lists, torch.zeros(grid[:2], dtype=torch.int32, device=device)
+    if grid[2] == 1:
+        return picks, picks  # not read
+    lists = torch.empty((*grid[:2], rows, grid[2], p.slots), dtype=torch.int64, device=picks.device)
+    return lists, torch.zeros(grid[:2], dtype=torch.int32, device=picks.device)
 
 
 @triton.jit
