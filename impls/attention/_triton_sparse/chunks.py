@@ -13,7 +13,7 @@ from .top import NOTHING, keep_highest
 PROGRAMS = 2048  # of a launch, half of which see no key: what a large GPU runs at a time, whichever it is
 MEANS = 64  # of a chunk, while rows can be divided: smaller chunks keep more to merge
 FEWEST = 16
-MERGED = tl.constexpr(2048)  # kept scores at a time, of all rows
+MERGED = tl.constexpr(1024)  # kept scores at a time, of all rows
 MOST = tl.constexpr(128)  # of one
 
 
