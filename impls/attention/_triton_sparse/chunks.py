@@ -11,9 +11,10 @@ from .plan import Plan, power_of_two
 from .top import NOTHING, keep_highest
 
 PROGRAMS = 2048  # of a launch, half of which see no key: what a large GPU runs at a time, whichever it is
-MEANS = 64  # of a chunk: fewer make more to merge, so the rows are divided first
+MEANS = 64  # of a chunk, while rows can be divided: smaller chunks keep more to merge
 FEWEST = 16
-MERGED = tl.constexpr(2048)  # scores at a time, of all rows
+MERGED = tl.constexpr(1024)  # kept scores at a time, of all rows
+MOST = tl.constexpr(128)  # of one
 
 
 def divide(p: Plan, at: Tile, batch: int, tiles: int, means: int) -> tuple[Tile, int, int, int]:
@@ -41,11 +42,13 @@ def divide_steps(programs: int, steps: int) -> int:
 
 
 def room_for_chunks(
-    p: Plan, grid: tuple[int, int, int], rows: int, device: torch.device
+    p: Plan, grid: tuple[int, int, int], rows: int, picks: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What each program keeps of its rows, and how many of a tile's programs have kept it: none so far."""
-    lists = torch.empty((*grid[:2], rows, grid[2], p.slots), dtype=torch.int64, device=device)
-    return lists, torch.zeros(grid[:2], dtype=torch.int32, device=device)
+    if grid[2] == 1:
+        return picks, picks  # not read
+    lists = torch.empty((*grid[:2], rows, grid[2], p.slots), dtype=torch.int64, device=picks.device)
+    return lists, torch.zeros(grid[:2], dtype=torch.int32, device=picks.device)
 
 
 @triton.jit
@@ -66,7 +69,7 @@ def merge_chunks(best, lists, arrived, chunks, CHUNKS: tl.constexpr):
         whole = tl.atomic_add(arrived + tile, 1, sem="acq_rel") == chunks - 1
         if whole:
             best = tl.full(best.shape, NOTHING, tl.int64)
-            size: tl.constexpr = max(MERGED // best.shape[0], slots)
+            size: tl.constexpr = max(slots, min(MOST, MERGED // best.shape[0]))
             for first in range(0, chunks * slots, size):
                 place = first + tl.arange(0, size)[None, :]
                 found = tl.load(row + place, mask=place < chunks * slots, other=NOTHING)

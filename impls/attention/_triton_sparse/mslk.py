@@ -31,7 +31,7 @@ def pick_blocks(p: Plan, q: torch.Tensor, means_k: torch.Tensor, tiles: Tiles) -
     )
     at, group, count, chunk = divide(p, tiles.pick, batch, number, means)
     grid = -(-number // count), batch * heads // group, -(-means // chunk)
-    lists, arrived = room_for_chunks(p, grid, at.rows, q.device)
+    lists, arrived = room_for_chunks(p, grid, at.rows, picks)
     pick_by_mean_query[grid](
         mean_q, means_k, picks, lists, arrived, number, means, p, group, chunk, grid[2], **at.options
     )

@@ -41,7 +41,7 @@ def pick_blocks(
     at, step = at._replace(keys=keys), keys - halo
     chunk = step * divide_steps(programs, -(-blocks // step))
     grid = *groups, -(-blocks // chunk)
-    lists, arrived = room_for_chunks(p, grid, queries, q.device)
+    lists, arrived = room_for_chunks(p, grid, queries, picks)
     pick_by_probability[grid](
         q, means_k, logs, picks, lists, arrived, seq, means_k.shape[1], p, w.init_blocks, w.local_blocks,
         chunk, grid[2], **at.options,

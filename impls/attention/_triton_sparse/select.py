@@ -71,30 +71,28 @@ def pick_by_probability(
     own = (first + tl.arange(0, queries)) // P.block
     place = tl.arange(0, BN)
     best = tl.full((queries, P.slots), NOTHING, tl.int64)
-    for start in range(begin - halo, tl.minimum(end, begin + CHUNK), BN - halo):
+    for start in range(begin - halo, tl.minimum(end, begin + CHUNK) - halo, BN - halo):
         blocks = start + place
         mass = tl.zeros((BM, BN), tl.float32)
         next_mass = tl.zeros((BM, BN), tl.float32)
-        for at in tl.static_range(strides):
+        for at in range(strides):  # unrolled, each stride would have its buffers in shared memory
             mean = blocks * strides + at
             real = (mean >= 0) & (mean < means)
             key = load_rows(means_k, base + mean.to(tl.int64) * P.kv_heads, real, P)
             seen = real[None, :] & ((mean * P.stride + P.last)[None, :] <= rows[:, None])
             weight = tl.where(seen, tl.exp2(product(query, key) * P.scale2 - log[:, None]), 0.0)
-            mass += min(strides - at, before + 1) * weight
-            if at + before >= strides:
-                next_mass += (at + before + 1 - strides) * weight
+            mass += tl.minimum(strides - at, before + 1) * weight
+            if halo:
+                next_mass += tl.maximum(at + before + 1 - strides, 0) * weight
         score = tl.sum(mass.reshape(queries, padded, BN), 1)
         if halo:
             moved = tl.sum(next_mass.reshape(queries, padded, BN), 1)
             source = tl.broadcast_to(tl.maximum(place - 1, 0)[None, :], (queries, BN))
-            score += tl.gather(
-                moved, source, 1
-            )  # not for the first block, which is the last of the step before
+            score += tl.gather(moved, source, 1)  # wrong for the first, which the step before has as its last
         forced = (blocks < INIT)[None, :] | (blocks[None, :] > own[:, None] - LOCAL)
         score = tl.where(forced, float("inf"), score)
-        free = (place >= halo) & (blocks < begin + CHUNK)
-        score = tl.where(free[None, :] & (blocks[None, :] <= own[:, None]), score, float("-inf"))
+        free = (place >= halo)[None, :] & (blocks[None, :] <= own[:, None])
+        score = tl.where(free, score, float("-inf"))
         best = keep_highest(best, rank_key(score, blocks[None, :]))
     best, whole = merge_chunks(best, lists, arrived, (end + CHUNK - 1) // CHUNK, CHUNKS)
     if whole:
