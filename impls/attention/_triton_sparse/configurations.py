@@ -67,6 +67,12 @@ WIDE_HALF = HALF._replace(
     of_query=Tile(64, 32, 4, 2),
     of_key=Tile(32, 64, 8, 2),
 )
+WIDEST_HALF = WIDE_HALF._replace(  # three stages of heads of 256 exceed the shared memory of sm_80
+    attend=Tile(32, 32, 4, 2),
+    attend_apart=Tile(64, 32, 4, 2),
+    attend_means=Tile(64, 32, 4, 2),
+    attend_group=Tile(16, 64, 4, 2),
+)
 SINGLE = Tiles(
     attend=Tile(32, 16, 8, 1),
     attend_apart=Tile(64, 16, 8, 1),
@@ -85,4 +91,4 @@ def tiles_of(dtype: str, width: int) -> Tiles:
     """The tiles for a dtype and a head's width."""
     if dtype == "f32":
         return SINGLE
-    return HALF if width <= 64 else WIDE_HALF
+    return HALF if width <= 64 else WIDE_HALF if width <= 128 else WIDEST_HALF
