@@ -68,7 +68,7 @@ WIDE_HALF = HALF._replace(
     of_query=Tile(64, 64, 4, 2),
     of_query_apart=Tile(64, 32, 4, 2),
     of_mean=Tile(64, 64, 8, 2),
-    of_key=Tile(64, 64, 8, 2),
+    of_key=Tile(32, 64, 8, 3),
 )
 SINGLE = Tiles(
     attend=Tile(32, 16, 8, 1),
