@@ -48,7 +48,7 @@ print(json.dumps(found))
 )
 @pytest.mark.parametrize("width", [64, 128])
 def test_products_of_the_backward_take_warp_groups(tmp_path, impl, heads, width):
-    """HGMMA alone, nothing spilled, two steps of tiles in flight, means for every multiprocessor from 4Ki on."""
+    """HGMMA alone, nothing spilled, two steps of tiles in flight, and means for every multiprocessor."""
     pytest.importorskip("triton")
     workload = {"seq": 4096, "heads": heads[0], "kv_heads": heads[1], "head_dim": width, "dtype": "bf16"}
     wanted = {"impl": f"attention/{impl}", "kernels": BACKWARD, "workload": workload}
