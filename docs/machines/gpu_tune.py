@@ -165,7 +165,7 @@ class Tuning:
                     key |= {"seq": seq} if place else {}
                 room, name = kernel.split(".")
                 tile_table.put(self.table.TABLE[room][name], key, choice.tile, choice.label)
-                tile_table.write(self.table.TABLE, self.table.FILE, self.file)
+            tile_table.write(self.table.TABLE, self.table.FILE, self.file)
             self.left -= 1
             show(kernel, width, format_count(seq), f"{len(found)} of {len(answers)}", present, *choice[::2])
 

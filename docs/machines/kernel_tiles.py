@@ -139,7 +139,7 @@ def noted_launches(*, running: bool) -> Generator[list[Launch]]:
 
 
 def differing(launches: Sequence[Launch], others: Sequence[Launch]) -> list[Launch]:
-    """The launches that are not among the others: those of the kernel whose tile was changed."""
+    """The launches that are not among the others: those that read the changed tile."""
     keys = [other.key for other in others]
     return [launch for launch in launches if launch.key not in keys]
 

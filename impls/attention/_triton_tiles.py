@@ -81,7 +81,7 @@ def capability() -> int:
 
 
 def generation(architecture: int) -> int:
-    """The compute capability whose lines hold for a GPU."""
+    """The compute capability that the lines for a GPU name."""
     return CONSUMER if architecture >= CONSUMER_FROM else architecture
 
 

@@ -1,6 +1,7 @@
 """The table of the kernels' tiles, and the program that chooses them."""
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -215,6 +216,47 @@ def test_without_a_gpu_figures_choose_and_the_table_loads(tmp_path):
     assert "sparse.pick" in done.stdout
     found = tomllib.loads(file.read_text())["sparse"]["pick"]
     assert all("plan" in line for line in found)
+
+
+COUNTS = """
+import sys
+
+import torch
+import triton
+import triton.language as tl
+
+sys.path[:0] = [".", "docs/machines"]
+from kernel_tiles import differing, noted_launches
+
+
+@triton.jit
+def count(x, arrived, out, SIZE: tl.constexpr):
+    place = tl.arange(0, SIZE)
+    if tl.atomic_add(arrived, 1) == 0:
+        tl.store(out + place, tl.load(x + place) + 1)
+
+
+x, arrived, out = torch.ones(8), torch.zeros(1, dtype=torch.int32), torch.zeros(8)
+with noted_launches(running=True) as noted:
+    count[(1,)](x, arrived, out, 8)
+    count[(1,)](x, arrived, out, 4)
+assert [launch.key[2][3] for launch in differing(noted, noted[:1])] == [4]
+((changed, before),) = noted[0].changed
+out.zero_()
+noted[0].call()
+assert not out.any()  # the counter says that the work is done
+changed.copy_(before)
+noted[0].call()
+assert out.all()
+"""
+
+
+def test_a_launch_is_repeated_with_its_counters_set_back(tmp_path):
+    (tmp_path / "counts.py").write_text(COUNTS)
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(tmp_path / "counts.py")]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 FITS = """
