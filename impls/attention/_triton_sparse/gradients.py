@@ -11,8 +11,7 @@ scores and queries' gradients are transposed (`AXIS` 0), and their rows are keys
 import triton
 import triton.language as tl
 
-from .keys import MEANS, product
-from .seen import load_tile, parts_of, tile_at
+from .keys import MEANS, parts_of, pick_of, place_of, product, tile_at
 from .tiles import list_of, load_rows, share_of, store_rows, tile_of
 
 
@@ -44,18 +43,16 @@ def add_keys(
     The sum is without the scale. A key is the sum of `TERMS` rows, the last of which is the key rounded.
     `ATOMIC` also adds to keys and values.
     """
-    stride: tl.constexpr = P.kv_heads * P.width
     count = (high - low) // BN
     if MASKED:
         count = (low - begin) // BN + (end - high + BN - 1) // BN
+    pick = pick_of(place_of(0, begin, low, high, MASKED, BN), picks, KIND, P, BN)
     for number in range(count):
-        place = low + number * BN
-        if MASKED:
-            place = begin + number * BN
-            place += tl.where(place >= low, high - low, 0)
-        start, local, exist, seen = tile_at(place, end, rows, picks, limit, KIND, MASKED, AXIS, P, BN)
-        key = load_tile(k, start, local, exist, MASKED, P)
-        value = load_tile(v, start, local, exist, MASKED, P)
+        place = place_of(number, begin, low, high, MASKED, BN)
+        start, numbers, exist, seen = tile_at(place, pick, end, rows, limit, KIND, MASKED, AXIS, P, BN)
+        pick = pick_of(place_of(number + 1, begin, low, high, MASKED, BN), picks, KIND, P, BN)
+        key = load_rows(k + start, numbers, exist, P)
+        value = load_rows(v + start, numbers, exist, P)
         if AXIS == 1:
             scores = product(query, key)
             slopes = product(given, value)
@@ -64,8 +61,8 @@ def add_keys(
             slopes = product(value, given)
         if KIND == MEANS:
             for term in tl.static_range(1, TERMS):
-                at = k + tl.cast(limit, tl.int64) * (term * stride)
-                key = load_tile(at, start, local, exist, MASKED, P)
+                at = k + tl.cast(limit, tl.int64) * (term * P.kv_heads * P.width)
+                key = load_rows(at + start, numbers, exist, P)
                 scores = tl.dot(query, tl.trans(key), scores, out_dtype=tl.float32)
         weights = tl.exp2(scores * P.scale2 - tl.expand_dims(log, AXIS))
         if MASKED:
@@ -83,14 +80,12 @@ def add_keys(
                 slopes = tl.trans(slopes)
                 weights = tl.trans(weights)
             column = tl.arange(0, P.columns)
-            inside = (column < P.width)[None, :]
-            if MASKED:
-                inside = inside & exist[:, None]
-            place = tl.cast(start, tl.int64) * stride + local[:, None] * stride + column[None, :]
+            inside = exist[:, None] & (column < P.width)[None, :]
+            at = start + numbers[:, None] * P.width + column[None, :]
             of_key = tl.dot(slopes, query, input_precision="ieee", out_dtype=tl.float32)
-            tl.atomic_add(k_sums + place, of_key * P.scale, mask=inside, sem="relaxed")
+            tl.atomic_add(k_sums + at, of_key * P.scale, mask=inside, sem="relaxed")
             of_value = tl.dot(weights, given, input_precision="ieee", out_dtype=tl.float32)
-            tl.atomic_add(v_sums + place, of_value, mask=inside, sem="relaxed")
+            tl.atomic_add(v_sums + at, of_value, mask=inside, sem="relaxed")
     return of_query
 
 

@@ -12,48 +12,11 @@ WINDOW = tl.constexpr(2)
 
 
 @triton.jit
-def places_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr):
-    """(begin, end) of the places that queries `first` … `last` visit: means, tokens, or those of picks."""
-    begin = 0
-    if KIND == MEANS:
-        end = tl.minimum(means, tl.maximum(last - P.last + P.stride, 0) // P.stride)
-    elif KIND == WINDOW:
-        begin = tl.maximum(first - P.window + 1, 0)
-        end = tl.minimum(last + 1, seq)
-    else:
-        slot = tl.arange(0, P.slots)
-        picked = tl.load(picks + slot, mask=slot < P.selected, other=-1)
-        visible = (picked >= 0) & (picked * P.block <= last)
-        end = tl.max(tl.where(visible, slot + 1, 0), 0) * P.block
-    return begin, end
-
-
-@triton.jit
-def keys_at(place, end, rows, picks, seq, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
-    """(keys, which exist, which a row sees) of the places from `place` on; rows see only keys that exist."""
-    places = place + tl.arange(0, BN)
-    keys = places
-    exist = places < end
-    if KIND == MEANS:
-        seen = (keys * P.stride + P.last)[None, :] <= rows[:, None]
-    elif KIND == WINDOW:
-        seen = (keys[None, :] <= rows[:, None]) & (keys[None, :] > rows[:, None] - P.window)
-    else:
-        if P.block % BN == 0:
-            keys = tl.load(picks + place // P.block) * P.block + place % P.block + tl.arange(0, BN)
-        else:
-            picked = tl.load(picks + places // P.block, mask=exist, other=-1)
-            keys = picked * P.block + places % P.block
-        exist = (keys >= 0) & (keys < seq)
-        seen = (keys >= 0)[None, :] & (keys[None, :] <= rows[:, None])
-    return keys, exist, seen
-
-
-@triton.jit
 def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
-    """(begin, low, high, end): all queries see the places from `low` to `high`, which are whole tiles.
+    """(begin, low, high, end) of the places that queries `first` … `last` visit: means, tokens, tokens of picks.
 
-    The places from `begin` to `low` are whole tiles, too; `places_of` may give a later begin.
+    All queries see the places from `low` to `high`, which are whole tiles, and so are those from `begin` to
+    `low`.
     """
     begin = 0
     low = 0
