@@ -13,7 +13,7 @@ WINDOW = tl.constexpr(2)
 
 @triton.jit
 def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
-    """(begin, low, high, end) of the places that queries `first` … `last` visit: means, tokens, tokens of picks.
+    """(begin, low, high, end) of the places that queries `first` … `last` visit: means, or tokens.
 
     All queries see the places from `low` to `high`, which are whole tiles, and so are those from `begin` to
     `low`.
