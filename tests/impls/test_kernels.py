@@ -33,6 +33,7 @@ def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, ch
     """As many cases as expected, each within its contract: planned, since an interpreter has no time."""
     family, _, names = impl.partition("/")
     command = ["check" if checks else "run", family, "--impl", names, "--json"]
+    axes.setdefault("timeout", 500)  # seconds: a busy machine decides nothing
     for name, value in axes.items():
         text = str(value).lower() if isinstance(value, bool) else value
         command += [f"--{name}", f"{value}"] if name in FLAGS else ["--set", f"{name}={text}"]
