@@ -12,14 +12,15 @@ from .top import NOTHING, keep_highest
 
 PROGRAMS = 2048  # of a launch, half of which see no key: what a large GPU runs at a time, whichever it is
 MEANS = 64  # of a chunk, while rows can be divided: smaller chunks keep more to merge
-FEWEST = 16
+FEWEST = 4  # means of a chunk: 4Ki tokens still give more programs than an H100 runs at a time
+NARROWEST = 16  # scores of a row that a program computes at a time
 MERGED = tl.constexpr(1024)  # kept scores at a time, of all rows
 MOST = tl.constexpr(128)  # of one
 
 
 def divide(p: Plan, at: Tile, batch: int, tiles: int, means: int) -> tuple[Tile, int, int, int]:
     """(tile, heads, tiles of queries and means of a program), the largest that leave enough programs."""
-    group, chunk = p.heads_of_key, power_of_two(means, max(FEWEST, p.slots))
+    group, chunk = p.heads_of_key, power_of_two(means, FEWEST)
     count = max(1, at.rows // power_of_two(group))
     while batch * p.heads // group * -(-tiles // count) * -(-means // chunk) < PROGRAMS:
         if chunk > max(MEANS, p.slots):
@@ -28,11 +29,11 @@ def divide(p: Plan, at: Tile, batch: int, tiles: int, means: int) -> tuple[Tile,
             count //= 2
         elif group % 2 == 0:
             group //= 2
-        elif chunk > max(FEWEST, p.slots):
+        elif chunk > FEWEST:
             chunk //= 2
         else:
             break
-    keys = min(chunk, max(at.keys, p.slots))
+    keys = max(NARROWEST, p.slots, min(chunk, at.keys))
     return at._replace(rows=count * power_of_two(group), keys=keys), group, count, chunk
 
 

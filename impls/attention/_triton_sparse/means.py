@@ -44,9 +44,10 @@ def average_blocks(x: torch.Tensor, length: int, stride: int, means: int, dtype:
     columns = power_of_two(width, NARROWEST)
     while columns > NARROWEST and means * batch * heads * -(-width // columns) < PROGRAMS:
         columns //= 2
+    rows = min(power_of_two(length), ELEMENTS // columns)
     if means:
         average[(means, batch * heads, -(-width // columns))](
-            x, found, seq, means, heads, width, columns, min(power_of_two(length), ELEMENTS // columns),
-            length, stride, num_warps=8,
+            x, found, seq, means, heads, width, columns, rows, length, stride,
+            num_warps=16 if rows * columns == ELEMENTS else 8,
         )  # fmt: skip
     return found

@@ -14,7 +14,7 @@ import torch
 from harness import stage
 
 from ..workload import AttentionWorkload
-from .chunks import FEWEST, PROGRAMS, divide_steps, room_for_chunks
+from .chunks import NARROWEST, PROGRAMS, divide_steps, room_for_chunks
 from .configurations import Tiles
 from .launch import Arrays, Kept, add_branches, attend_branches, keep
 from .means import average_blocks
@@ -37,7 +37,7 @@ def pick_blocks(
     groups = -(-seq // queries), batch * p.kv_heads
     keys, programs = max(at.keys, p.slots), groups[0] * groups[1]
     if programs * -(-blocks // (keys - halo)) <= PROGRAMS // 4:
-        keys = max(FEWEST, p.slots)
+        keys = max(NARROWEST, p.slots)
     at, step = at._replace(keys=keys), keys - halo
     chunk = step * divide_steps(programs, -(-blocks // step))
     grid = *groups, -(-blocks // chunk)

@@ -29,12 +29,13 @@ def pick_by_mean_query(
     query = load_rows(mean_q, numbers, exist, P)
     best = tl.full((BM, P.slots), NOTHING, tl.int64)
     base = batch.to(tl.int64) * means * P.kv_heads + unit * GROUP // P.heads_of_key
-    for first in range(begin, tl.minimum(end, begin + CHUNK), BN):
+    stop = tl.minimum(end, begin + CHUNK)
+    for first in range(begin, stop, BN):
         blocks = first + tl.arange(0, BN)
-        key = load_rows(means_k, base + blocks.to(tl.int64) * P.kv_heads, blocks < end, P)
+        key = load_rows(means_k, base + blocks.to(tl.int64) * P.kv_heads, blocks < stop, P)
         scores = product(query, key) * P.scale
         begun = (blocks * P.block)[None, :] < ((rows + 1) * P.tile)[:, None]
-        scores = tl.where(begun & (blocks < end)[None, :], scores, float("-inf"))
+        scores = tl.where(begun & (blocks < stop)[None, :], scores, float("-inf"))
         best = keep_highest(best, rank_key(scores, blocks[None, :]))
     best, whole = merge_chunks(best, lists, arrived, (end + CHUNK - 1) // CHUNK, CHUNKS)
     if whole:
