@@ -154,7 +154,8 @@ class Tuning:
             line = self.line(kernel, width, seq)
             present = self.table.Tile(*line["tile"])
             if self.gpu:
-                tried = dict.fromkeys([present, *order[: self.given.keep], before])
+                others = [tile for tile in order if tile != present][: self.given.keep]
+                tried = dict.fromkeys([present, *others, before])
                 choice = self._measured(kernel, width, seq, list(tried))
             else:
                 choice = self._planned(kernel, width, line, order, found)
@@ -202,7 +203,7 @@ class Tuning:
             return Choice(present, None, f"is wrong, so nothing is compared: {faults[present]}")
         correct = [tile for tile in tried if not faults[tile]]
         if len(correct) < 2:
-            return Choice(present, None, "stays; no other candidate is correct")
+            return Choice(present, None, "stays; no other candidate is left")
         try:
             samples = self.device.times(kernel, width, seq, correct, end)
         except Exception as error:  # what a launch raises

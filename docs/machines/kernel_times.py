@@ -76,6 +76,14 @@ class Device:
                 calls = {t: call for t, call in calls.items() if t == tiles[0] or median(samples[t]) <= limit}
         return samples
 
+    def broken(self) -> str:
+        """Why the device executes nothing more, for example after an illegal access; empty if it does."""
+        try:
+            self.framework.sync(None)
+        except Exception as error:  # CUDA's own
+            return str(error).partition("\n")[0]
+        return ""
+
     def _calls(self, name: str, width: int, seq: int, tiles: Sequence[Any]) -> dict[Any, Callable[[], Any]]:
         """Tile → a call that repeats its launches of the kernel, on the tensors of a whole call."""
         from harness.worker.frameworks.torch.arrays import empty

@@ -47,7 +47,7 @@ def lines():
     ]
 
 
-def test_every_kernel_has_a_tile_for_every_dtype_width_and_gpu():
+def test_every_kernel_has_a_tile_for_every_dtype_width_and_gpu(programs):
     from impls.attention._triton_sparse.configurations import Tiles as Sparse
     from impls.attention._triton_tiles import TABLE, line_of
     from impls.attention.dense._triton_flash_function import Tiles as Flash
@@ -57,6 +57,9 @@ def test_every_kernel_has_a_tile_for_every_dtype_width_and_gpu():
     assert {room: set(TABLE[room]) for room in TABLE} == {
         room: set(kind._fields) for room, (kind, _, _) in rooms.items()
     }
+    from kernel_tiles import KERNELS
+
+    assert set(KERNELS) == {f"{room}.{kernel}" for room, kernels in TABLE.items() for kernel in kernels}
     places = [
         (room, kernel, dtype, width)
         for room, (kind, dtypes, widest) in rooms.items()
@@ -257,6 +260,40 @@ def test_a_launch_is_repeated_with_its_counters_set_back(tmp_path):
     command = [sys.executable, str(tmp_path / "counts.py")]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+TRIED = """
+import sys
+from dataclasses import replace
+from multiprocessing import get_context
+
+sys.path[:0] = [".", "docs/machines"]
+import gpu_tune
+import kernel_times
+from kernel_tiles import KERNELS
+
+KERNELS["flash.of_query"] = replace(KERNELS["flash.of_query"], checked=(176, 161))
+gpu_tune.candidates = lambda kernel, width, present, gpu: [present, present._replace(rows=128, keys=64)]
+device = kernel_times.Device
+kernel_times.Device = lambda name, dtype: device("cpu", dtype)
+words = "--only flash.of_query --widths 64 --lengths 128 192 --minutes 0.2 --into".split()
+given = gpu_tune.flags([*words, sys.argv[1]])
+gpu_tune.prepare_environment(interpret=False)
+gpu_tune.frameworks.preload(["triton"])
+tuning = gpu_tune.Tuning(given, ["NVIDIA H100 80GB HBM3", "9.0"])
+with get_context("fork").Pool(1, gpu_tune.begin, [90]) as pool:
+    gpu_tune.tune(tuning, tuning.compile(pool))
+"""
+
+
+@pytest.mark.long
+def test_the_steps_on_a_gpu_run_through_with_the_interpreter_in_its_place(tmp_path):
+    file = tmp_path / "tiles.toml"
+    command = [sys.executable, "-c", TRIED, str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert " as fast, " in done.stdout  # compiled, correct and timed, whichever is faster
+    assert tomllib.loads(file.read_text())
 
 
 FITS = """
