@@ -63,6 +63,11 @@ KERNELS = {
     "sparse.attend_group": Kernel("fla.triton_nsa_fla", workload=GROUPS, **SMALL),
     "sparse.of_group": Kernel("fla.triton_nsa_fla", "bwd", workload=GROUPS, **SMALL),
     "sparse.attend_apart": Kernel("fla.triton_nsa_fla", workload=GROUPS),
+    "sparse.attend_means": Kernel("fla.triton_nsa_fla", workload=GROUPS),
+    "sparse.of_query_apart": Kernel("fla.triton_nsa_fla", "bwd", workload=GROUPS),
+    "sparse.pick_query": Kernel(
+        "fla.triton_nsa_fla", workload=GROUPS, rows=(16, 32, 64), keys=(32, 64), stages=(2,), free=True
+    ),
     "sparse.pick_token": Kernel(
         "dsa.triton_dsa", workload=INDEXER, rows=(16,), keys=(32, 64, 128), stages=(1, 2), free=True
     ),
