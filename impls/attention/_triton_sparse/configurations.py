@@ -13,20 +13,15 @@ from .._triton_tiles import Tile
 
 
 class Tiles(NamedTuple):
-    """The tiles of each kernel.
+    """The tiles of each kernel."""
 
-    `attend_means` is for mean keys in f32, which are split into three terms. `attend_group` and `of_group`
-    are for the heads that share one query's picks. `attend_apart` and `of_query_apart` are for the other
-    branches of that form.
-    """
-
-    attend: Tile
-    attend_apart: Tile
-    attend_means: Tile
-    attend_group: Tile
+    attend: Tile  # all branches in one launch
+    attend_apart: Tile  # a branch in a separate launch
+    attend_means: Tile  # mean keys in f32, which are split into three terms
+    attend_group: Tile  # heads that share one query's picks
     of_query: Tile
-    of_query_apart: Tile
-    of_group: Tile
+    of_query_apart: Tile  # the branches other than the selected one, if each query has its own picks
+    of_group: Tile  # heads that share one query's picks
     of_mean: Tile
     of_key: Tile
     pick: Tile
