@@ -1,6 +1,6 @@
 """The tiles of the Triton kernels: a table by kernel, dtype, width of a head, length and GPU.
 
-A line of the table says how its tile was chosen: `plan` has figures of the compiled kernel, `measured` has
+Each line of the table says how its tile was chosen: `plan` has figures of the compiled kernel, `measured` has
 times on a GPU. `make gpu-tune` writes both (docs/machines/README.md).
 """
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Tile(NamedTuple):
-    """Scores of `rows` by `keys` exist at a time, in a launch with this many warps and stages."""
+    """`rows` × `keys` scores at a time, in a launch with this many warps and stages."""
 
     rows: int
     keys: int
@@ -38,11 +38,11 @@ class Tile(NamedTuple):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The tile as a kernel takes it."""
+        """The tile as a kernel's arguments."""
         return {"BM": self.rows, "BN": self.keys, "num_warps": self.warps, "num_stages": self.stages}
 
     def holding(self, heads: int) -> Tile:
-        """The tile with at least one row for each of these heads, which read the same keys."""
+        """The tile with at least one row for each of these heads."""
         return self._replace(rows=max(self.rows, power_of_two(heads)))
 
 
@@ -50,16 +50,16 @@ _forced: dict[str, Tile] = {}  # no context variable: autograd's threads do not 
 
 
 def tiles_of(kind: type[T], room: str, w: AttentionWorkload) -> T:
-    """The tiles of a room's kernels, which are the fields of `kind`."""
+    """The tiles of a room's kernels. `kind` has a field per kernel."""
     gpu, make, names = capability(), cast("Any", kind), cast("Any", kind)._fields
     lines = {name: line_of(room, name, w, gpu) for name in names}
     return make(*(_forced.get(f"{room}.{name}") or Tile(*line["tile"]) for name, line in lines.items()))
 
 
 def line_of(room: str, name: str, w: AttentionWorkload, gpu: int) -> dict[str, Any]:
-    """The table's line for a kernel: of the newest GPU, then the least width, then the greatest length.
+    """The table's line for a kernel: the newest GPU, then the least width, then the greatest length.
 
-    A line of a minor revision holds for its major one alone: sm_86's for sm_89, but not for sm_90.
+    A line of a minor revision holds only for the same major one: sm_86's for sm_89, but not for sm_90.
     """
     lines = [
         line
@@ -74,14 +74,14 @@ def line_of(room: str, name: str, w: AttentionWorkload, gpu: int) -> dict[str, A
 
 
 def capability() -> int:
-    """That of the GPU for which Triton compiles. The interpreter takes the newest, which contracts check."""
+    """Compute capability that Triton compiles for. In the interpreter, where contracts run: the newest."""
     if triton.knobs.runtime.interpret:
         return NEWEST
     return generation(driver.active.get_current_target().arch)
 
 
 def generation(architecture: int) -> int:
-    """The compute capability that the lines for a GPU name."""
+    """The compute capability of the lines for a GPU."""
     return CONSUMER if architecture >= CONSUMER_FROM else architecture
 
 

@@ -15,8 +15,8 @@ from .launch import ROWS, Arrays, Kept, grid_of
 from .plan import ALL_BRANCHES, COARSE, FINE, GIVEN, NEAR, Plan
 from .readers import transpose_lists
 
-PIECE_ROWS = 1 << 14  # of a list of readers that one program visits
-PROGRAMS = 256  # at most, of a means' tile and a piece of the queries: each stores 64 KiB for heads of 128
+PIECE_ROWS = 1 << 14  # rows of a piece of a list of readers, which one program visits
+PROGRAMS = 256  # at most, over tiles of means and pieces of queries: each stores 64 KiB for heads of 128
 
 Gradients = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]
 
@@ -26,8 +26,8 @@ def differentiate(
 ) -> Gradients:
     """Gradients of queries, keys, values and gates.
 
-    Gradients of picked keys and values are summed by transposed lists, or by `atomic` additions, in arbitrary
-    order.
+    Gradients of picked keys and values are summed by transposed lists, or with `atomic` additions in
+    arbitrary order.
     """
     count = a.sizes[2]
     sums = torch.empty_like(kept.logs)
@@ -52,7 +52,7 @@ def differentiate(
 def _of_queries(
     p: Plan, a: Arrays, given: Any, picked: list[torch.Tensor], tiles: Tiles, *, atomic: bool
 ) -> torch.Tensor:
-    """Queries' gradients: all branches together if they share tiles, else the selected branch comes last."""
+    """Queries' gradients, by one launch if all branches share tiles, else the selected branch comes last."""
     q_grad = torch.empty_like(a.q)
     means_k, terms = split_means(a.means_k, a.q.dtype)
     arrays = (*a[:3], means_k, *a[4:6], *given, q_grad, *picked, *a.sizes, p)
@@ -74,9 +74,9 @@ def _of_queries(
 
 
 def split_means(means: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, int]:
-    """(f32 mean keys of bf16 queries as terms of bf16 with their exact sum, the lowest first; how many).
+    """(f32 mean keys of bf16 queries as bf16 terms with the same exact sum, lowest first; number of terms).
 
-    A kernel that splits them itself needs 78 more registers, and has no copy of the next ones in flight.
+    A kernel that splits them itself needs 78 more registers, and its copies of the next tile do not overlap.
     """
     if means.dtype == dtype or dtype != torch.bfloat16:
         return means, 1
@@ -89,7 +89,7 @@ def split_means(means: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, 
 
 
 def _of_means(p: Plan, a: Arrays, given: Any, tiles: Tiles) -> Any:
-    """Gradients of mean keys and values, [b, means, kv_heads, width] in f32: sums over pieces of queries."""
+    """Gradients of mean keys and values, [b, means, kv_heads, width], f32, summed over pieces of queries."""
     (seq, means, _), at = a.sizes, tiles.of_mean
     programs = -(-means // at.keys) * a.q.shape[0] * p.kv_heads
     if not programs:
@@ -107,7 +107,7 @@ def _of_keys(
     p: Plan, a: Arrays, given: Any, means: list[torch.Tensor], picked: list[torch.Tensor],
     tiles: Tiles, *, atomic: bool,
 ) -> list[torch.Tensor]:  # fmt: skip
-    """Keys' and values' gradients, of all branches."""
+    """Gradients of keys and values, from all branches."""
     seq, number, count = a.sizes
     blocks, at = -(-seq // p.block), tiles.of_key
     parts, heads = -(-p.block // at.keys), a.q.shape[0] * p.kv_heads

@@ -1,4 +1,4 @@
-"""Kernels of the forward: the branches in one pass or separately, and their gated sum."""
+"""Kernels of the forward: the branches together or separately, and their gated sum."""
 
 import triton
 import triton.language as tl
@@ -12,7 +12,7 @@ def attend_keys(
     sums, most, total, query, rows, begin, low, high, end, k, v, picks, limit,
     KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """The online softmax over whole tiles that every row sees, or over the `MASKED` tiles around them."""
+    """The online softmax over full tiles, which every row sees, or over the `MASKED` tiles around them."""
     count = (high - low) // BN
     if MASKED:
         count = (low - begin) // BN + (end - high + BN - 1) // BN
@@ -49,7 +49,8 @@ def attend_branch(
 ):  # fmt: skip
     """(softmax-weighted sum, base-2 logarithm of the weights' sum) of each row, by the online softmax.
 
-    A row that sees nothing gives 0. `k` and `v` point to the key head's first row. `most` has no scale yet.
+    A row that sees nothing gives 0. `k` and `v` point to the key head's first row. `most` is the largest
+    score before scaling.
     """
     columns: tl.constexpr = P.columns
     if AXIS == 1:
@@ -85,9 +86,9 @@ def attend(
 ):  # fmt: skip
     """The requested branches, for a tile of queries and the heads that share its keys.
 
-    `SUM` stores the gated sum of all branches; `parts` has the results of the other branches from another
-    launch. `KEEP` stores in `parts` and `logs`, [branches, `count` rows], the results of these branches and
-    their logarithms.
+    `SUM` stores the gated sum of all branches; the results of branches from other launches are in `parts`.
+    `KEEP` stores the results of these branches and their logarithms in `parts` and `logs`, [branches, `count`
+    rows].
     """
     batch, unit, tile, first, last, rows, numbers, exist = tile_of(seq, TILE, GROUP, P, BM)
     query = load_rows(q, numbers, exist, P)
@@ -111,10 +112,10 @@ def attend(
                 store_rows(parts, numbers + part, found, exist, P)
                 tl.store(logs + part + numbers, log, mask=exist)
             if SUM:
-                # The sum waits in `out`: with the next branch's, it would need more registers than there are.
+                # The sum is in `out` between branches: in registers next to the next branch's it would spill.
                 answer = found * share_of(gates, numbers, exist, branch, P)[:, None]
                 if BRANCHES & ((1 << branch) - 1):
-                    tl.debug_barrier()  # another thread may have stored an element
+                    tl.debug_barrier()  # the elements may have been stored by other threads
                     answer += load_rows(out, numbers, exist, P).to(tl.float32)
                 if BRANCHES >> branch == 1:
                     for other in tl.static_range(3):

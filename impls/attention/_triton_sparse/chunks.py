@@ -10,16 +10,16 @@ from .configurations import Tile
 from .plan import Plan, power_of_two
 from .top import NOTHING, keep_highest
 
-PROGRAMS = 2048  # of a launch, half of which see no key: what a large GPU runs at a time, whichever it is
-MEANS = 64  # of a chunk, while rows can be divided: smaller chunks keep more to merge
-FEWEST = 4  # means of a chunk: 4Ki tokens still give more programs than an H100 runs at a time
+PROGRAMS = 2048  # of a launch; half of them see no key, and the others fill a large GPU
+MEANS = 64  # of a chunk, while rows can be divided: smaller chunks leave more scores to merge
+FEWEST = 4  # means of a chunk: at 4Ki tokens there are still more programs than an H100 runs at a time
 NARROWEST = 16  # scores of a row that a program computes at a time
-MERGED = tl.constexpr(1024)  # kept scores at a time, of all rows
-MOST = tl.constexpr(128)  # of one
+MERGED = tl.constexpr(1024)  # scores merged at a time, of all rows
+MOST = tl.constexpr(128)  # the same of one row
 
 
 def divide(p: Plan, at: Tile, batch: int, tiles: int, means: int) -> tuple[Tile, int, int, int]:
-    """(tile, heads, tiles of queries and means of a program), the largest that leave enough programs."""
+    """(tile, heads, tiles of queries, means) of a program: the largest that leave enough programs."""
     group, chunk = p.heads_of_key, power_of_two(means, FEWEST)
     count = max(1, at.rows // power_of_two(group))
     while batch * p.heads // group * -(-tiles // count) * -(-means // chunk) < PROGRAMS:
@@ -38,14 +38,14 @@ def divide(p: Plan, at: Tile, batch: int, tiles: int, means: int) -> tuple[Tile,
 
 
 def divide_steps(programs: int, steps: int) -> int:
-    """Of the steps over all means, those of one program: as many as leave enough programs."""
+    """Number of steps of one program over the means: as many as leave enough programs."""
     return -(-steps // min(steps, -(-PROGRAMS // programs)))
 
 
 def room_for_chunks(
     p: Plan, grid: tuple[int, int, int], rows: int, picks: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What each program keeps of its rows, and how many of a tile's programs have kept it: none so far."""
+    """(space for the highest scores of each program, a counter of arrived programs per tile, at 0)."""
     if grid[2] == 1:
         return picks, picks  # not read
     lists = torch.empty((*grid[:2], rows, grid[2], p.slots), dtype=torch.int64, device=picks.device)
@@ -54,10 +54,11 @@ def room_for_chunks(
 
 @triton.jit
 def merge_chunks(best, lists, arrived, chunks, CHUNKS: tl.constexpr):
-    """(the highest of all chunks, whether this program has them), for programs along the third axis.
+    """(the highest scores of all chunks, whether this program has them), for programs along the third axis.
 
-    Each stores what it kept of its chunk, and the last of the `chunks` to arrive merges: none waits for
-    another. Which is last does not matter, because keys are never equal.
+    Each program stores the highest scores of its chunk. The last of the `chunks` programs to arrive merges
+    them, so no program waits for another. The result does not depend on which is last, because keys are never
+    equal.
     """
     whole = chunks == 1
     if CHUNKS > 1 and chunks > 1:
@@ -66,7 +67,7 @@ def merge_chunks(best, lists, arrived, chunks, CHUNKS: tl.constexpr):
         row = tile.to(tl.int64) * best.shape[0] + tl.arange(0, best.shape[0])
         row = lists + (row * CHUNKS * slots)[:, None]
         tl.store(row + tl.program_id(2) * slots + tl.arange(0, slots)[None, :], best)
-        tl.debug_barrier()  # all threads have stored before one of them tells
+        tl.debug_barrier()  # all threads store before the program counts as arrived
         whole = tl.atomic_add(arrived + tile, 1, sem="acq_rel") == chunks - 1
         if whole:
             best = tl.full(best.shape, NOTHING, tl.int64)

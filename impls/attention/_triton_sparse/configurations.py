@@ -1,8 +1,8 @@
-"""The tiles of the sparse kernels, found by compiling from sm_80 to sm_100.
+"""The tiles of the sparse kernels, chosen by compiling from sm_80 to sm_100.
 
-Hopper's matrix instructions take at least 64 rows, and with Triton 3.6 at least 16 columns. Three stages keep
-the copies of two tiles in flight. In half precision nothing spills on sm_90 for heads of 64 and 128. In f32
-the branches in one pass and the keys' gradients spill everywhere. `static` prints how much.
+Hopper's matrix instructions need at least 64 rows, and with Triton 3.6 at least 16 columns. With three stages
+the copies of two tiles overlap with products. In half precision no kernel spills on sm_90 for heads of 64 and
+128. In f32 the branches in one launch and the keys' gradients spill on every GPU. `static` prints how much.
 """
 
 from __future__ import annotations
@@ -13,20 +13,15 @@ from .._triton_tiles import Tile
 
 
 class Tiles(NamedTuple):
-    """The tiles of each kernel.
+    """The tiles of each kernel."""
 
-    `attend_means` is for mean keys in f32, which are three terms. `attend_group` and `of_group` are for the
-    heads that share one query's picks, `attend_apart` and `of_query_apart` for the other branches of that
-    form.
-    """
-
-    attend: Tile
-    attend_apart: Tile
-    attend_means: Tile
-    attend_group: Tile
+    attend: Tile  # all branches in one launch
+    attend_apart: Tile  # a branch in a separate launch
+    attend_means: Tile  # mean keys in f32, which are split into three terms
+    attend_group: Tile  # heads that share one query's picks
     of_query: Tile
-    of_query_apart: Tile
-    of_group: Tile
+    of_query_apart: Tile  # the branches other than the selected one, if each query has its own picks
+    of_group: Tile  # heads that share one query's picks
     of_mean: Tile
     of_key: Tile
     pick: Tile

@@ -1,4 +1,4 @@
-"""DeepSeek's form in kernels: a token is a block of one, and all heads share a query's picks."""
+"""DeepSeek's form in kernels: a token is a block of length one, and all heads share a query's picks."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""Kernels of the backward. One program computes a sum, in one order: two runs give the same bits.
+"""Kernels of the backward. One program computes each sum, in one order, so two runs give the same bits.
 
-Weights are recomputed from the logarithms that the forward stored. What a branch's softmax subtracts from the
-cotangents of its weights is the product of its result and its cotangent, which is also its gate's gradient.
+Weights are recomputed from the logarithms that the forward stored. A branch's softmax subtracts the product
+of the branch's result and its cotangent from the cotangents of the weights. This product is also the gradient
+of the branch's gate.
 
-On a Hopper GPU, a product takes a warp group's matrix units only if its result has 64 rows or more. A tile of
-queries has that many (`AXIS`, that of keys in scores, is 1). The heads that share a list may be fewer: then
-scores and queries' gradients are transposed (`AXIS` 0), and their rows are keys, and the head's columns.
+On a Hopper GPU, a product uses the matrix units of a warp group only if its result has at least 64 rows. A
+tile of queries has that many rows. Then `AXIS`, the axis of keys in scores, is 1. The heads that share a list
+may be fewer. Then scores and queries' gradients are transposed (`AXIS` is 0): their rows are keys and the
+columns of the head.
 """
 
 import triton
@@ -38,10 +40,10 @@ def add_keys(
     limit, KIND: tl.constexpr, TERMS: tl.constexpr, MASKED: tl.constexpr, ATOMIC: tl.constexpr,
     AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """Add the tiles of places that every row sees, or the `MASKED` ones around them, to `of_query`.
+    """Add the full tiles, which every row sees, or the `MASKED` tiles around them, to `of_query`.
 
-    The sum is without the scale. A key is the sum of `TERMS` rows, the last of which is the key rounded.
-    `ATOMIC` also adds to keys and values.
+    The sum is not yet scaled. A key is the sum of `TERMS` rows, the last of which is the rounded key.
+    `ATOMIC` also adds to the gradients of keys and values.
     """
     count = (high - low) // BN
     if MASKED:

@@ -1,4 +1,4 @@
-"""Kernels of the backward for keys and values: a program has some, and visits the rows that read them."""
+"""Kernels of the backward for keys and values. A program has some keys and visits the rows that read them."""
 
 import triton
 import triton.language as tl
@@ -12,11 +12,11 @@ def add_rows(
     of_key, of_value, key, value, keys, begin, low, high, end, first, lists, batch, head, seq,
     q, grad, gates, logs, sums, count, BRANCH: tl.constexpr, P: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """Add rows `begin` … `end` to the gradients of keys, without the scale, and of values.
+    """Add rows `begin` … `end` to the gradients of keys, not yet scaled, and of values.
 
-    They are those that read `lists`, or those of query `first` and later ones, of all heads of the key head.
-    A row sees a key whose place is not later; in the window it does not see keys `window` or more before it.
-    Rows `low` … `high` see all keys. Both are whole tiles from `begin` on, or the end.
+    These rows are those that read `lists`, or those of query `first` and later ones, of all heads of the key
+    head. A row sees keys whose place is not later. In the window it does not see keys `window` or more places
+    before it. Rows `low` … `high` see all keys. Both bounds are whole tiles after `begin`, or the end.
     """
     rows_of_list: tl.constexpr = P.tile * P.group
     base = batch * seq * P.heads + head * P.heads_of_key
@@ -66,7 +66,7 @@ def mean_gradients(
     q, means_k, means_v, gates, grad, logs, sums, of_means_k, of_means_v, seq, means, count,
     P: tl.constexpr, PIECES: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """What a piece of the queries adds to the gradients of means, [pieces, batch, means, heads, width]."""
+    """A piece of the queries' contribution to means' gradients, [pieces, batch, means, heads, width]."""
     piece, first = tl.program_id(0) % PIECES, tl.program_id(0) // PIECES * BN
     batch, head = (tl.program_id(1) // P.kv_heads).to(tl.int64), tl.program_id(1) % P.kv_heads
     mean = first + tl.arange(0, BN)
@@ -74,7 +74,7 @@ def mean_gradients(
     numbers = (batch * means + mean) * P.kv_heads + head
     key = load_rows(means_k, numbers, inside, P)
     value = load_rows(means_v, numbers, inside, P)
-    start = first * P.stride + P.last  # the first query that sees one of them
+    start = first * P.stride + P.last  # the first query that sees one of these means
     number = tl.maximum(seq - start, 0) * P.heads_of_key
     tiles = (number + BM - 1) // BM
     begin = (tiles.to(tl.int64) * piece // PIECES * BM).to(tl.int32)
@@ -95,9 +95,9 @@ def add_readers(
     of_key, of_value, key, value, keys, block, begin, end, skipped, lists, batch, head, seq,
     q, grad, gates, logs, sums, count, P: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """Like `add_rows`, for all rows that read the lists from `begin` to `end`; `skipped` lists come before.
+    """`add_rows` for all rows that read the lists from `begin` to `end`, after `skipped` lists of the block.
 
-    Only the first lists can have rows that do not see all keys: those of tiles that the block intersects.
+    Only the first lists can have rows that do not see all keys: those of tiles that intersect the block.
     """
     rows_of_list: tl.constexpr = P.tile * P.group
     number = ((end - begin) * rows_of_list).to(tl.int32)
@@ -149,8 +149,8 @@ def key_gradients(
 ):  # fmt: skip
     """The gradients of a part of a block's keys and values, from all branches.
 
-    The rows that picked the block contribute through its first `PIECE` readers, and through the results of
-    the further pieces, which with `ADD` are in `k_sums` and `v_sums`, scaled.
+    The program visits the rows of the block's first `PIECE` readers, and adds the results of the further
+    pieces. With `ADD` the contributions of all readers are already in `k_sums` and `v_sums`, scaled.
     """
     parts: tl.constexpr = (P.block + BN - 1) // BN
     block, within = tl.program_id(0) // parts, tl.program_id(0) % parts * BN + tl.arange(0, BN)

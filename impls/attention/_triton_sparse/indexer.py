@@ -1,4 +1,4 @@
-"""Kernel of DeepSeek's lightning indexer with its selection: a query's scores stay in its program."""
+"""Kernel of DeepSeek's lightning indexer with its selection: a query's scores are not stored."""
 
 import triton
 import triton.language as tl
@@ -15,11 +15,11 @@ def pick_tokens(
 ):  # fmt: skip
     """The `TOPK` tokens of highest score of one query, ascending, followed by −1; `SLOTS` entries.
 
-    Tokens are the rows of a product, heads its columns: Hopper's matrix units want 64 rows. As many scores as
-    there are slots are computed, `BN` at a time, before they are sorted, and only if one of them is higher
-    than the lowest stored one.
+    Tokens are the rows of a product and heads its columns, because Hopper's matrix units need 64 rows. A
+    round computes one score per slot, `BN` at a time. They are sorted only if one of them is higher than the
+    lowest stored one.
     """
-    row = tl.num_programs(0) - 1 - tl.program_id(0)  # the last queries have most keys and start first
+    row = tl.num_programs(0) - 1 - tl.program_id(0)  # the last queries have the most keys and start first
     begin = tl.program_id(1).to(tl.int64) * seq
     member, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
     inside = (column < WIDTH)[None, :]

@@ -1,6 +1,7 @@
-"""Which keys a tile of queries sees in each branch, a block of keys at a time.
+"""The keys that a tile of queries sees in each branch, a tile of keys at a time.
 
-Picked blocks are read in place: the position of a block in the list gives its tokens' numbers.
+A place is the number of a mean or a token, or in the picked branch the position of a token in the list's
+blocks. Picked blocks are read in place.
 """
 
 import triton
@@ -13,9 +14,9 @@ WINDOW = tl.constexpr(2)
 
 @triton.jit
 def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
-    """(begin, low, high, end) of the places that queries `first` … `last` visit: means, or tokens.
+    """(begin, low, high, end) of the places that queries `first` … `last` visit.
 
-    All queries see the places from `low` to `high`, which are whole tiles, and so are those from `begin` to
+    All queries see the places from `low` to `high`. These are whole tiles, and so are those from `begin` to
     `low`.
     """
     begin = 0
@@ -29,7 +30,7 @@ def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr
         low = tl.maximum(last - P.window + BN, 0) // BN * BN
         high = tl.maximum((first + 1) // BN * BN, low)
     else:
-        # A reduction of 32 integers is one instruction, whose result is known to be equal in all threads.
+        # A reduction of 32 integers is one instruction, and ptxas knows that all threads have its result.
         slots: tl.constexpr = P.slots if P.slots > 32 else 32  # noqa: FURB136 (Triton's `max` is of tensors)
         slot = tl.arange(0, slots)
         picked = tl.load(picks + slot, mask=slot < P.selected, other=-1)
@@ -52,9 +53,9 @@ def place_of(number, begin, low, high, MASKED: tl.constexpr, BN: tl.constexpr):
 
 @triton.jit
 def pick_of(place, picks, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
-    """The pick of a tile, or of each of its places if a tile is not part of a block.
+    """The pick of a tile, or of each of its places if a tile is not part of one block.
 
-    It is loaded a tile ahead, because copies that wait for its load do not overlap with others.
+    It is loaded one tile ahead, because copies that wait for its load do not overlap with others.
     """
     pick = 0
     if KIND == PICKED:
@@ -68,9 +69,9 @@ def tile_at(
     place, pick, end, rows, limit,
     KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """(elements before a tile's first row, its rows' numbers from there, which exist, which keys a row sees).
+    """(elements before a tile's first row, numbers of its rows from there, which exist, which a query sees).
 
-    The last two are true if not `MASKED`. The rows' axis in a tile of scores is 1 − `AXIS`.
+    The last two are true if not `MASKED`. The axis of queries in a tile of scores is 1 − `AXIS`.
     """
     local = tl.arange(0, BN)
     start = place
@@ -100,10 +101,10 @@ def tile_at(
 
 @triton.jit
 def product(a, b):
-    """A product with a transpose; half precision times f32 is exact: three terms of bf16 represent an f32.
+    """The product a · bᵀ. Half precision times f32 is exact: an f32 is split into three terms of bf16.
 
-    Two represent an f16. For f32 times f32 it is IEEE's, by the general arithmetic units: tensor cores would
-    round to tf32.
+    An f16 is split into two. f32 times f32 is IEEE's, by the general arithmetic units, because tensor cores
+    would round to tf32.
     """
     if a.dtype == tl.float16 and b.dtype == tl.float32:
         first = a.to(tl.bfloat16)

@@ -1,4 +1,4 @@
-"""Launches of the forward's kernels, and what the backward's launches share with them."""
+"""Launches of the forward's kernels, and the arrays and grids that the backward's launches also use."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .._triton_tiles import Tile
 from .branches import add_gated, attend
 from .plan import ALL_BRANCHES, Plan, power_of_two
 
-ROWS = 32  # of a kernel without products
-MATRIX_ROWS = 64  # of Hopper's matrix instructions; one query of fewer heads takes them by transposed scores
+ROWS = 32  # of a program without products
+MATRIX_ROWS = 64  # of Hopper's matrix instructions; one query of fewer heads uses them by transposed scores
 
 
 class Arrays(NamedTuple):
     """Inputs of the branches: [b, seq, heads, width], means [b, means, kv_heads, width], picks, gates.
 
-    Inputs that a form does not have are `q`, which its kernels do not read.
+    If a form lacks an input, `q` takes its place, and no kernel reads it there.
     """
 
     q: torch.Tensor
@@ -30,7 +30,7 @@ class Arrays(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Tokens, means, and rows: those of all queries and heads."""
+        """Numbers of tokens, of means, and of rows: one per query and head."""
         return self.q.shape[1], self.means_k.shape[1], self.q.shape[:3].numel()
 
 
@@ -59,8 +59,8 @@ def attend_branches(
 ) -> None:  # fmt: skip
     """Launch some branches, in programs of at most `tile` queries and of `group` heads.
 
-    `out` gets the gated sum of all branches. `kept` gets the results of each of these branches, and already
-    has those of the others.
+    `out` gets the gated sum of all branches. `kept` gets the result of each of these branches, and already
+    has the results of the others.
     """
     at = at.holding(group)
     flat = tile == 1 and at.rows < MATRIX_ROWS and a.q.dtype != torch.float32

@@ -8,9 +8,9 @@ import triton.language as tl
 
 from .plan import power_of_two
 
-ELEMENTS = 4096  # that a program loads at a time
-NARROWEST = 16  # columns of a program: 32 bytes in half precision, the least that memory delivers
-PROGRAMS = 2048  # more need no split of the columns
+ELEMENTS = 4096  # loaded by a program at a time
+NARROWEST = 16  # columns of a program: 32 bytes in half precision, the smallest access to memory
+PROGRAMS = 2048  # with more the columns are not divided
 
 
 @triton.jit
@@ -18,7 +18,7 @@ def average(
     x, found, seq, means, HEADS: tl.constexpr, WIDTH: tl.constexpr, COLUMNS: tl.constexpr,
     ROWS: tl.constexpr, LENGTH: tl.constexpr, STRIDE: tl.constexpr,
 ):  # fmt: skip
-    """Some columns of a mean of one head's rows; the last mean is over the rows that there are."""
+    """Some columns of a mean of one head's rows; the last mean is over the rows that exist."""
     mean, head = tl.program_id(0), tl.program_id(1) % HEADS
     batch = (tl.program_id(1) // HEADS).to(tl.int64)
     first = mean * STRIDE
@@ -37,7 +37,7 @@ def average(
 def average_blocks(x: torch.Tensor, length: int, stride: int, means: int, dtype: torch.dtype) -> torch.Tensor:
     """Means of `length` rows every `stride`, [b, means, heads, width].
 
-    Where there are few, the columns are split, not the rows: each column still has one sum.
+    If there are few means, programs divide the columns, not the rows, so each column still has one sum.
     """
     batch, seq, heads, width = x.shape
     found = torch.empty((batch, means, heads, width), dtype=dtype, device=x.device)

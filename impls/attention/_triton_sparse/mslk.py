@@ -1,4 +1,4 @@
-"""MSLK's form in kernels: a tile of one head's queries shares its picks, so all branches share a program."""
+"""MSLK's form in kernels: a tile of one head's queries shares picks, so one program has all branches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plan_mslk(w: AttentionWorkload) -> Plan:
 
 
 def pick_blocks(p: Plan, q: torch.Tensor, means_k: torch.Tensor, tiles: Tiles) -> torch.Tensor:
-    """Picks of each tile and head, [b, kv_heads, tiles, heads of a key head, selected]; means are in f32."""
+    """Picks of each tile and head, [b, kv_heads, tiles, heads of a key head, selected], by means in f32."""
     batch, seq, heads, _ = q.shape
     number, means = -(-seq // p.tile), means_k.shape[1]
     mean_q = average_blocks(q, p.tile, p.tile, number, torch.float32)

@@ -1,8 +1,9 @@
-"""The paper's form in kernels: every query picks for itself, all heads of a key head together.
+"""The paper's form in kernels: every query has its own picks, which all heads of a key head share.
 
-Therefore a program of the selected branch has one query of all these heads, padded to a power of two and at
-least the 16 rows that a product takes. The other branches have more queries of one head. Mean keys stay in
-f32, because their probabilities select.
+Therefore a program of the selected branch has one query of all these heads, padded to a power of two and to
+at least the 16 rows that a product needs. In half precision, fewer than 64 heads become the columns of
+transposed scores. Programs of the other branches have more queries of one head. Mean keys are in f32, because
+their probabilities select.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Constants that describe a form of native sparse attention to all kernels, as one object."""
+"""Constants that describe a form of native sparse attention to all kernels."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Plan:
     heads: int
     kv_heads: int
     width: int
-    columns: int  # of a tile, a power of two of at least the width
+    columns: int  # of a tile: the least power of two that is at least the width
     scale: float  # of products
     scale2: float  # the same in a softmax of powers of two
     block: int  # tokens of a pick
     lists: int  # of picks, of one query or tile: each key head's or one for all
     selected: int  # picks of a list
-    slots: int  # a power of two of at least this
+    slots: int  # the least power of two that is at least `selected`
     window: int
     tile: int
     group: int

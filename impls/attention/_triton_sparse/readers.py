@@ -8,22 +8,22 @@ import torch
 
 
 class Readers(NamedTuple):
-    """Lists of picks by the blocks that they include, in pieces; batch and key head lead.
+    """Lists of picks by the blocks that they include, in pieces, [batch · key heads, …].
 
-    A block that all queries read would keep one program busy after all others have ended. Therefore its first
-    piece is summed with the block, and its further pieces by separate programs.
+    A block that all queries read would keep one program busy after all others have ended. Therefore the
+    block's program sums only its first piece, and separate programs sum the further pieces.
     """
 
-    lists: torch.Tensor  # their numbers, ascending, block after block
-    bounds: torch.Tensor  # where each block's begin, and the last one's end
-    further: torch.Tensor  # how many further pieces there are before each block's, and in total
-    block_of: torch.Tensor  # each further piece's block, or the number of blocks if there is none
+    lists: torch.Tensor  # numbers of the lists, ascending, block after block
+    bounds: torch.Tensor  # the first entry of each block, and the end of the last block's
+    further: torch.Tensor  # number of further pieces before those of each block, and in total
+    block_of: torch.Tensor  # the block of each further piece; the number of blocks if the piece is empty
 
 
 def transpose_lists(picks: torch.Tensor, blocks: int, piece: int, tile: int, block: int) -> Readers:
     """The readers of picks [b, heads, tiles, …, selected], −1 for none; a tile reads no later block.
 
-    The sort is stable, so their order never depends on a race. No shape depends on the picks.
+    The sort is stable, so the order of readers never depends on a race. No shape depends on the picks.
     """
     last = (torch.arange(tile, picks.shape[2] * tile + 1, tile, device=picks.device) - 1) // block
     last = last.view(-1, *[1] * (picks.dim() - 3))

@@ -1,4 +1,4 @@
-"""Kernels of selection: they store only the highest scores seen so far, not a T × blocks array."""
+"""Kernels of selection. They store only the highest scores of each chunk, not a T × blocks array."""
 
 import triton
 import triton.language as tl
@@ -17,8 +17,8 @@ def pick_by_mean_query(
 ):  # fmt: skip
     """Picks [batch, kv_heads, tiles, heads of a key head, selected] by tiles' mean queries, in f32.
 
-    A tile may pick what begins before its end. A program has some tiles of `GROUP` heads, and one of the
-    `CHUNKS` of means. Products are IEEE's, which tensor cores lack: they are a hundredth of the attention's.
+    A tile may pick blocks that begin before its end. A program has some tiles of `GROUP` heads, and one of
+    the `CHUNKS` of means. Products are IEEE's, without tensor cores: they are a hundredth of the attention's.
     """
     padded: tl.constexpr = triton.next_power_of_2(GROUP)
     batch, unit, _, _, last, rows, numbers, exist = tile_of(tiles, BM // padded, GROUP, P, BM)
@@ -52,8 +52,8 @@ def pick_by_probability(
 ):  # fmt: skip
     """Picks [batch, kv_heads, seq, selected] by the probabilities of the compressed branch.
 
-    A block's score is that of the means that touch it, weighted by the number of strides they share with it,
-    over the heads of a key head. The first `INIT` blocks and the last `LOCAL` come before all others. A
+    A block's score is the sum over the means that intersect it and over the heads of a key head, weighted by
+    the number of strides they share. The first `INIT` blocks and the last `LOCAL` come before all others. A
     program has some queries of all these heads, and one of the `CHUNKS` of blocks.
     """
     padded: tl.constexpr = triton.next_power_of_2(P.heads_of_key)
@@ -65,7 +65,7 @@ def pick_by_probability(
         return
     strides: tl.constexpr = P.block // P.stride
     before: tl.constexpr = P.length // P.stride - 1
-    halo: tl.constexpr = 1 if before > 0 else 0  # blocks after its own that a mean touches
+    halo: tl.constexpr = 1 if before > 0 else 0  # blocks after its own that a mean intersects
     query = load_rows(q, numbers, exist, P)
     log = tl.load(logs + numbers, mask=exist, other=float("inf"))
     base = batch.to(tl.int64) * means * P.kv_heads + head
@@ -76,7 +76,7 @@ def pick_by_probability(
         blocks = start + place
         mass = tl.zeros((BM, BN), tl.float32)
         next_mass = tl.zeros((BM, BN), tl.float32)
-        for at in range(strides):  # unrolled, each stride would have its buffers in shared memory
+        for at in range(strides):  # if unrolled, each stride would have its own buffers in shared memory
             mean = blocks * strides + at
             real = (mean >= 0) & (mean < means)
             key = load_rows(means_k, base + mean.to(tl.int64) * P.kv_heads, real, P)
@@ -89,7 +89,7 @@ def pick_by_probability(
         if halo:
             moved = tl.sum(next_mass.reshape(queries, padded, BN), 1)
             source = tl.broadcast_to(tl.maximum(place - 1, 0)[None, :], (queries, BN))
-            score += tl.gather(moved, source, 1)  # wrong for the first, which the step before has as its last
+            score += tl.gather(moved, source, 1)  # wrong for the first, which is the last of the step before
         forced = (blocks < INIT)[None, :] | (blocks[None, :] > own[:, None] - LOCAL)
         score = tl.where(forced, float("inf"), score)
         free = (place >= halo)[None, :] & (blocks[None, :] <= own[:, None])

@@ -1,4 +1,4 @@
-"""A program's tile of rows: some queries, and for each the heads that share their keys."""
+"""A program's tile of rows: some queries, and the heads that share their keys."""
 
 import triton
 import triton.language as tl
@@ -8,8 +8,8 @@ import triton.language as tl
 def tile_of(seq, TILE: tl.constexpr, GROUP: tl.constexpr, P: tl.constexpr, BM: tl.constexpr):
     """(batch, unit of heads, tile, first query, last query, each row's query, its number, which rows exist).
 
-    `GROUP` heads are padded to a power of two; a program never has queries of two tiles of `TILE`. A row's
-    number counts [batch, seq, heads]. The last tiles have the most keys, so they start first.
+    `GROUP` heads are padded to a power of two. A program never has queries of two tiles of `TILE` queries. A
+    row's number is its index in [batch, seq, heads]. The last tiles have the most keys, so they start first.
     """
     padded: tl.constexpr = triton.next_power_of_2(GROUP)
     queries: tl.constexpr = BM // padded
@@ -29,7 +29,7 @@ def tile_of(seq, TILE: tl.constexpr, GROUP: tl.constexpr, P: tl.constexpr, BM: t
 
 @triton.jit
 def list_of(picks, batch, unit, tile, seq, P: tl.constexpr):
-    """The first pick of the list that a unit of heads of a plan's `group` reads in a tile."""
+    """Pointer to the first pick of the list that a unit of `group` heads reads in a tile."""
     tiles = (seq + P.tile - 1) // P.tile
     line = batch * P.lists + unit // P.units % P.lists
     return picks + ((line.to(tl.int64) * tiles + tile) * P.units + unit % P.units) * P.selected
@@ -37,7 +37,7 @@ def list_of(picks, batch, unit, tile, seq, P: tl.constexpr):
 
 @triton.jit
 def zero_rows(count: tl.constexpr, P: tl.constexpr):
-    """Rows of one head's width to add to, in f32."""
+    """Zeros in f32 for a sum of rows of one head."""
     columns: tl.constexpr = P.columns  # up to Triton 3.7 an object's attribute is not a constant in a shape
     return tl.zeros((count, columns), tl.float32)
 
@@ -64,7 +64,7 @@ def store_rows(x, numbers, values, exist, P: tl.constexpr):
 
 @triton.jit
 def share_of(gates, numbers, exist, BRANCH: tl.constexpr, P: tl.constexpr):
-    """A branch's share in the result, of each row: 1, a third, or its gate."""
+    """A branch's share in each row of the result: 1, a third, or its gate."""
     if P.share == 0:
         share = tl.load(gates + numbers * 3 + BRANCH, mask=exist, other=0.0).to(tl.float32)
     else:

@@ -6,9 +6,9 @@ import triton.language as tl
 
 @triton.jit
 def places_of(head, first, COUNT: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr):
-    """Pointers to `COUNT` rows of a head, the first of which is `first`.
+    """Pointers to `COUNT` rows of a head, from row `first` on.
 
-    The row's number is 64 bits wide in this product, because long sequences exceed 2^31 elements.
+    The row's number has 64 bits in this product, because long sequences exceed 2³¹ elements.
     """
     start = head + tl.cast(first, tl.int64) * STRIDE
     return start + (tl.arange(0, COUNT)[:, None] * STRIDE + tl.arange(0, WIDTH)[None, :])
@@ -19,7 +19,7 @@ def read_rows(
     head, first, seq, COUNT: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr,
     MASKED: tl.constexpr,
 ):  # fmt: skip
-    """The rows `first` … of a head. Padded columns are zeros, and so are rows from `seq` on if MASKED."""
+    """`COUNT` rows of a head from `first` on. Padded columns are zeros, and if MASKED, rows from `seq` on."""
     places = places_of(head, first, COUNT, STRIDE, WIDTH)
     column = tl.arange(0, WIDTH)[None, :]
     if MASKED:
@@ -33,7 +33,7 @@ def read_rows(
 
 @triton.jit
 def write_rows(tile, head, first, seq, STRIDE: tl.constexpr, D: tl.constexpr):
-    """Write those of the rows `first` … of a head that exist."""
+    """Write a tile to the rows of a head from `first` on, as far as they exist."""
     count: tl.constexpr = tile.shape[0]
     width: tl.constexpr = tile.shape[1]
     exists = (first + tl.arange(0, count) < seq)[:, None] & (tl.arange(0, width) < D)[None, :]
@@ -56,7 +56,7 @@ def attend_blocks(
             if CAUSAL:
                 visible = visible & (keys[None, :] <= rows[:, None])
             products = tl.where(visible, products, float("-inf"))
-        # The scale is part of the exponent: one multiply-add for each product.
+        # The scale is part of the exponent: one multiply-add per product.
         new = tl.maximum(most, tl.max(products, 1) * SCALE)
         weights = tl.exp2(products * SCALE - new[:, None])
         fade = tl.exp2(most - new)
@@ -75,7 +75,7 @@ def forward(
     HEADS: tl.constexpr, KV_HEADS: tl.constexpr, D: tl.constexpr, BD: tl.constexpr,
     SCALE: tl.constexpr, CAUSAL: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """A tile of queries of one head; `logs` [b, heads, seq] get the base-2 logarithm of each row's sum."""
+    """A tile of queries of one head; `logs` [b, heads, seq] gets the base-2 logarithm of each row's sum."""
     # The last tiles have the most keys, so they start first.
     first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BM if CAUSAL else tl.program_id(0) * BM
     batch, head = tl.program_id(1) // HEADS, tl.program_id(1) % HEADS

@@ -1,4 +1,4 @@
-"""Three backward kernels of `triton_flash`: one program computes each sum, so two runs give the same bits."""
+"""Backward kernels of `triton_flash`. One program computes each sum, so two runs give the same bits."""
 
 import triton
 import triton.language as tl
@@ -8,7 +8,7 @@ from ._triton_flash import read_rows, write_rows
 
 @triton.jit
 def row_sums(out, grad, sums, seq, HEADS: tl.constexpr, D: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr):
-    """Σ out · grad of every row: what its softmax subtracts from the cotangents of its weights."""
+    """Σ out · grad of every row, which the softmax subtracts from the cotangents of its weights."""
     first = tl.program_id(0) * BM
     batch, head = tl.program_id(1) // HEADS, tl.program_id(1) % HEADS
     begin = (batch.to(tl.int64) * seq * HEADS + head) * D
@@ -25,12 +25,12 @@ def add_queries(
     CAUSAL: tl.constexpr, MASKED: tl.constexpr, SCALE: tl.constexpr, GROUP: tl.constexpr,
     STRIDE: tl.constexpr, D: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """Add what `count` blocks of queries from `begin` on contribute to a tile of keys, over GROUP heads.
+    """Add the contributions of `count` blocks of queries from `begin` on, and GROUP heads, to a tile of keys.
 
-    If MASKED, the blocks from `last` to the end of the sequence follow them.
+    If MASKED, the blocks from `last` to the end of the sequence are also added.
     """
     kind: tl.constexpr = of_key.dtype
-    # One loop over blocks and heads: it loads the next head's rows while it multiplies those of a head.
+    # One loop over blocks and heads, so that the next head's rows are loaded during a head's products.
     blocks = count + tl.cdiv(tl.maximum(seq - last, 0), BM) if MASKED else count
     for turn in range(blocks * GROUP):
         block, head = turn // GROUP, turn % GROUP
@@ -40,7 +40,7 @@ def add_queries(
         line = tl.cast(head, tl.int64) * seq
         rows = first + tl.arange(0, BM)
         query = read_rows(q_heads + head * D, first, seq, BM, STRIDE, D, BD, MASKED)
-        if MASKED:  # a row that does not exist has zeros, and adds nothing
+        if MASKED:  # rows that do not exist are zeros, and add nothing
             logs_of_rows = tl.load(logs + line + rows, mask=rows < seq, other=0.0)
         else:
             logs_of_rows = tl.load(logs + line + rows)
@@ -67,7 +67,7 @@ def key_gradients(
     HEADS: tl.constexpr, KV_HEADS: tl.constexpr, D: tl.constexpr, BD: tl.constexpr,
     SCALE: tl.constexpr, PLAIN_SCALE: tl.constexpr, CAUSAL: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """A tile of keys and values: over all heads that read them, and all queries from the tile on."""
+    """Gradients of a tile of keys and values, over all heads that read them and all queries that see them."""
     first = tl.program_id(0) * BN
     batch, head = tl.program_id(1) // KV_HEADS, tl.program_id(1) % KV_HEADS
     begin = batch.to(tl.int64) * seq
@@ -79,7 +79,7 @@ def key_gradients(
     of_key = tl.zeros((BN, BD), kind)
     of_value = tl.zeros((BN, BD), kind)
     group: tl.constexpr = HEADS // KV_HEADS
-    # The queries of full blocks see all keys of the tile. The others need masks, and smaller blocks for them.
+    # Queries of full blocks see all keys of the tile. The others need masks, and have smaller blocks.
     part: tl.constexpr = max(BM // 2, 16)
     start = first // BM * BM if CAUSAL else 0
     whole = tl.cdiv(first + BN, BM) * BM if CAUSAL else 0
@@ -105,7 +105,7 @@ def add_keys(
     CAUSAL: tl.constexpr, MASKED: tl.constexpr, SCALE: tl.constexpr, STRIDE: tl.constexpr,
     D: tl.constexpr, BD: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """Add what the keys `begin` … `end` of one head contribute to a tile of queries."""
+    """Add the contributions of the keys `begin` … `end` of one head to a tile of queries."""
     kind: tl.constexpr = of_query.dtype
     for first in range(begin, end, BN):
         keys = first + tl.arange(0, BN)
@@ -130,7 +130,7 @@ def query_gradients(
     HEADS: tl.constexpr, KV_HEADS: tl.constexpr, D: tl.constexpr, BD: tl.constexpr,
     SCALE: tl.constexpr, PLAIN_SCALE: tl.constexpr, CAUSAL: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """A tile of queries of one head, over the keys that it sees."""
+    """The gradient of a tile of queries of one head, over the keys that it sees."""
     first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BM if CAUSAL else tl.program_id(0) * BM
     batch, head = tl.program_id(1) // HEADS, tl.program_id(1) % HEADS
     begin = batch.to(tl.int64) * seq

@@ -13,12 +13,12 @@ from ..workload import AttentionWorkload
 from ._triton_flash import forward
 from ._triton_flash_backward import key_gradients, query_gradients, row_sums
 
-LEAST_WIDTH = 16  # columns that a matrix instruction takes
+LEAST_WIDTH = 16  # columns that a matrix instruction needs
 SUM_ROWS = 32
 
 
 class Tiles(NamedTuple):
-    """Tiles of the three kernels with products. In `forward` and `of_query` keys divide queries."""
+    """Tiles of the three kernels with products. In `forward` and `of_query`, `keys` divides `rows`."""
 
     forward: Tile
     of_key: Tile
@@ -66,7 +66,7 @@ def _tiles(w: AttentionWorkload) -> Tiles:
 
 
 def _constants(w: AttentionWorkload, tile: Tile) -> dict[str, Any]:
-    """Arguments of all kernels in addition to their tensors; the scale is for a softmax in powers of two."""
+    """Arguments of all kernels besides their tensors. The scale is for a softmax in powers of two."""
     return {
         "seq": w.seq,
         "HEADS": w.heads,

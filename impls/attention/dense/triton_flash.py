@@ -1,9 +1,9 @@
 """FlashAttention-2 in Triton (arXiv 2307.08691): one tile of scores at a time, forward and backward.
 
-The backward recomputes them, once for keys and values and once for queries, while the paper adds to the
-queries' gradient atomically: seven products instead of five, and the same bits every time. In f32 products
-are IEEE's, by the general arithmetic units: tensor cores would round to tf32, which the contract does not
-allow.
+Tiles that every row sees need no masks. The backward recomputes the scores, once for keys and values and once
+for queries. The paper adds to the queries' gradient atomically. So this form has seven products instead of
+five, and gives the same bits every time. f32 products are IEEE's, without tensor cores. Those would round to
+tf32, which the contract does not allow.
 """
 
 from harness import Unsupported, implementation, stage

@@ -1,8 +1,9 @@
 """DeepSeek sparse attention in Triton: no scores in memory, and picked keys are read in place.
 
-A program scores all keys of one query, with an indexer's heads as rows, and keeps the highest scores seen so
-far. Another reads the picked keys and values for the query heads of a key head. The backward sums keys'
-gradients by transposed lists of seq × topk, in one order, or atomically.
+A program of the indexer scores all tokens for one query and keeps the highest scores. Tokens are the rows of
+its products, because Hopper's matrix units need 64. A program of the attention reads the picked keys and
+values for the query heads of a key head, also by transposed scores. The backward sums keys' gradients by
+transposed lists of seq × topk, in one order, or with `atomic` additions.
 """
 
 from harness import implementation

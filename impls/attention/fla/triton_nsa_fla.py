@@ -1,4 +1,4 @@
-"""fla's form in the Triton kernels of `triton_nsa_paper`, with means of whole blocks; no code of fla."""
+"""fla's form in the Triton kernels of `triton_nsa_paper`, with means of whole blocks, without fla's code."""
 
 from harness import implementation
 

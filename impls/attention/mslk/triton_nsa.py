@@ -1,9 +1,10 @@
 """`nsa_mslk` (MSLK #296) in Triton kernels: blocks are read in place, without copies or masks in memory.
 
-One kernel per pass: means, mean queries, selection, which keeps only the highest scores seen so far, and the
-three branches with their gates (`fused`), or each branch and the gated sum separately. Every query head picks
-for itself, so a program has one head's queries. The backward sums keys' gradients by transposed lists, in one
-order, or atomically. In f32 products are IEEE's, by the general arithmetic units.
+Kernels compute means, selection, and the three branches with their gates. `fused` computes the branches in
+one launch, otherwise each has its own and the gated sum another. Selection runs in parallel over chunks of
+blocks: each program keeps its highest scores, and the last to arrive merges them. Every query head selects
+its own blocks, so a program of the branches has one head's queries. The backward sums keys' gradients by
+transposed lists, in one order, or with `atomic` additions. f32 products are IEEE's, without tensor cores.
 """
 
 from harness import implementation

@@ -1,7 +1,8 @@
 """Only the selected branch, in Triton: the query heads of a key head share a tile, without gathered copies.
 
-A program reads in place the blocks that `given_blocks_gather` copies a chunk of queries at a time. The
-backward sums keys' gradients by transposed lists, in one order, or atomically.
+A program reads in place the blocks that `given_blocks_gather` copies a chunk of queries at a time. Scores are
+transposed in half precision, because Hopper's matrix units need 64 rows. The backward sums keys' gradients by
+transposed lists, in one order, or with `atomic` additions.
 """
 
 from harness import implementation

@@ -1,4 +1,4 @@
-"""Block means in Triton, in f32: the kernel of `triton_nsa`. Its backward, a copy per token, is torch's."""
+"""Block means in Triton, in f32: the kernel of `triton_nsa`. Its backward is torch's, a copy per token."""
 
 from harness import Unsupported, implementation
 

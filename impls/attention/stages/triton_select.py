@@ -1,6 +1,7 @@
-"""Selection in Triton, in f32: a tile's mean queries, keeping only the highest scores seen so far.
+"""Selection by mean queries in Triton, in f32: the kernels of `triton_nsa`.
 
-The kernels of `triton_nsa`. For equal scores the lower block is picked, whatever the order of the loop.
+Programs run in parallel over chunks of blocks. Each keeps its highest scores, and the last to arrive merges
+them. Of equal scores, the lower block is picked in any order of programs.
 """
 
 from harness import Unsupported, implementation

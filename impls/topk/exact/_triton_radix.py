@@ -1,7 +1,8 @@
 """Kernels of `triton_radix_select` and `triton_two_stage`.
 
-A line is a slice of a row, and several programs share it. A bin is an interval of scores: a sign, an exponent
-and two bits of the fraction. In f32 the bin of the k-th of 64Ki normal scores has about 2 % of them.
+A line is a slice of a row. Several programs share it, with a part each. A bin is an interval of scores with
+the same sign, exponent and first two bits of the fraction. In f32, the bin of the k-th of 64Ki normal scores
+has about 2 % of them.
 """
 
 import triton
@@ -32,11 +33,12 @@ def select(
 ):  # fmt: skip
     """Select the `topk` largest of a line, which has at least as many scores.
 
-    The counts tell the bin of the smallest that is selected. A part puts the columns of its scores of greater
-    bins in the line's list, and from `topk` on those of this bin, the candidates, as far as there is room.
-    The last program of the line to arrive selects among the candidates. First come the scores of greater
-    bins, then the candidates above the smallest, then those equal to it, each by column; so the order of
-    programs does not matter. For a TRACED row the column numbers are in `origins`, which has the row's shape.
+    The counts give the bin of the smallest selected score. The scores of this bin are the candidates. Each
+    program writes the columns of its scores of greater bins to the line's list, and those of its candidates
+    from `topk` on, up to `room` of them. The last program of the line to arrive selects among the candidates.
+    The order is: scores of greater bins, candidates above the smallest, candidates equal to it, each by
+    column. So the order of programs does not matter. For a TRACED row the column numbers are in `origins`,
+    which has the row's shape.
     """
     line, start, first, last = part_of(seq, size, part_size)
     part, parts = tl.program_id(2), tl.num_programs(2)
@@ -56,8 +58,8 @@ def select(
     above_before = tl.sum(tl.where(bins > chosen, before, 0), 0)
     candidates_before = topk + tl.sum(tl.where(bins == chosen, before, 0), 0)
 
-    # A thread has four neighbours, so a load is wide. Each store takes one of the four: a store of all would
-    # first move their addresses between threads.
+    # A thread has four adjacent columns, so its loads are wide. Each store takes one of the four, because a
+    # store of all four would first move their addresses between threads.
     local = 4 * tl.arange(0, BLOCK // 4)[:, None] + tl.arange(0, 4)[None, :]
     highs = tl.zeros((BLOCK // 4, 4), KEY)
     lows = highs - 1  # the largest key
@@ -113,17 +115,18 @@ def select(
 
 @triton.jit
 def complete(scores, lists, listed, length, least, most, above, topk, F: tl.constexpr, BLOCK: tl.constexpr):
-    """Complete the `topk` columns of a list, of which `above` are there, from its candidates.
+    """Complete a list of `topk` columns, which already has `above`, from the candidates.
 
-    They are `listed`, or if that is 0, all scores of the line with keys from `least` to `most`. The distances
-    of their keys from `least` are compared by digits of eight bits, of which there are none if all are equal.
+    The list has `listed` candidates. If that is 0, they are all scores of the line with keys from `least` to
+    `most`. The distances of their keys from `least` are compared by digits of eight bits. If all keys are
+    equal, there are no digits.
     """
     local, bins = tl.arange(0, BLOCK), tl.arange(0, BINS)
     offers, span = lists + topk, most - least
     rest, shift = span, -8
     while rest > 0:
         rest, shift = rest >> 8, shift + 8
-    smallest = span - span  # leading digits of the smallest that is selected
+    smallest = span - span  # leading digits of the smallest selected distance
     room = topk - above  # for candidates with these digits
     while shift >= 0:
         counts = tl.zeros((BINS,), tl.int32)
@@ -154,7 +157,7 @@ def complete(scores, lists, listed, length, least, most, above, topk, F: tl.cons
 
 @triton.jit
 def candidates_at(scores, offers, listed, place, length, least, span, F: tl.constexpr):
-    """Columns at these places, the distances of their keys from `least`, and which of them are candidates."""
+    """(columns at these places, the distances of their keys from `least`, which of them are candidates)."""
     here = place < length
     column = tl.where(place < listed, tl.load(offers + place, mask=place < listed, other=0), place)
     distance = keys_of(tl.load(scores + column, mask=here, other=0.0), F) - least
@@ -163,7 +166,7 @@ def candidates_at(scores, offers, listed, place, length, least, span, F: tl.cons
 
 @triton.jit
 def part_of(seq, size, part_size):
-    """A program's line, where the line starts, and the first column of its part and that after the last."""
+    """(a program's line, the line's first element, its part's first column, the column after the last)."""
     row, slice_ = tl.program_id(0).to(tl.int64), tl.program_id(1)
     first = tl.program_id(2) * part_size
     last = tl.minimum(first + part_size, tl.minimum(size, seq - slice_ * size))
@@ -187,7 +190,7 @@ def keys_of(scores, F: tl.constexpr):
 def bins_of(keys, F: tl.constexpr):
     """The bin of each key, 0 to 255, in the same order.
 
-    The exponents from 2⁻¹⁵ to 2¹⁷ have four bins each. What is nearer to 0 or larger is in the next bin.
+    The exponents from 2⁻¹⁵ to 2¹⁷ have four bins each. Scores nearer to 0 or larger are in the next bin.
     """
     HALF: tl.constexpr = 1 << (F[0] - 1 - F[1])
     NEAR: tl.constexpr = HALF // 2 - 64

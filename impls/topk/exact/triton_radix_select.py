@@ -1,10 +1,10 @@
-"""Radix select in Triton: several programs a row count scores in bins, then gather from the k-th one's up.
+"""Radix select in Triton: several programs per row count scores in bins, then list the highest bins' scores.
 
-Two launches read every score once each, the second time from L2 if all rows in flight fit it. The last
-program of a row then compares the scores in the bin of the k-th by digits of eight bits. Usually they are
-few. If more than half of the row are in that bin, it reads the whole row: once a digit in which they differ,
-and once more. So a score is read twice, and in the worst case 7 times in f32, 11 in f64, 5 in bf16 and 4 in
-f16, and once more if it is selected.
+Each of the two launches reads every score once, the second time from L2 if all rows in flight fit into it.
+The last program of a row to arrive then compares the scores in the bin of the k-th, by digits of eight bits.
+Usually they are few. If that bin has more than half of the row, the program reads the whole row again: once
+per digit in which they differ, and once more. So a score is usually read twice, and at most 7 times in f32,
+11 in f64, 5 in bf16 and 4 in f16. A selected score is read once more.
 """
 
 from typing import Any
@@ -13,9 +13,9 @@ from harness import implementation, stage
 
 from ..workload import TopkWorkload
 
-COUNT, COUNT_WARPS = 4096, 16  # scores that a program counts at once
+COUNT, COUNT_WARPS = 4096, 16  # scores that a program counts at a time
 SELECT, SELECT_WARPS = 1024, 8
-PROGRAMS = 1024  # are enough: an H100 has room for 528 of either kernel
+PROGRAMS = 1024  # enough for a launch: an H100 runs 528 of either kernel at a time
 FORMATS = {"f64": (64, 50), "f32": (32, 21), "bf16": (16, 5), "f16": (16, 8)}  # bits, and those within a bin
 
 

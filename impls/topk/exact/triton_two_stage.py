@@ -1,6 +1,6 @@
 """Two exact stages in Triton: the k largest of every slice of a row, then the k largest of those.
 
-Both stages are the kernels of `triton_radix_select`, which occupies all multiprocessors without slices: this
+Both stages use the kernels of `triton_radix_select`, which occupy all multiprocessors without slices. So this
 shows what a second stage costs. (`two_stage` keeps fewer than k per bucket, and its recall depends on
 chance.) A row with fewer than two slices of `columns` has one slice and one stage.
 """
