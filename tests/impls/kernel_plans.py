@@ -24,6 +24,7 @@ from harness.worker.frameworks.triton.environment import prepare_environment
 
 COPY = re.compile(r"async_copy_global_to_local .*tensor<\d+x\d+x!tt\.ptr")  # of a tile, not of a vector
 WAIT = re.compile(r"ttg\.async_wait .*num = (\d+)")
+FIGURES = ("kernel", "grid", "waves", "blocks_per_sm", "registers", "spilled_bytes", "matrix_paths")
 PRODUCT = re.compile(r"(?:tt\.dot|ttng\.warp_group_dot) ")
 
 
@@ -69,16 +70,8 @@ def plan_of(gpu, name, mode, fields, kernels):
     recorder.launches = [launch for launch in recorder.launches if launch.compiled]
     compiled = kernel_compiler.compiled_kernels(recorder, gpu)
     launches = [
-        {
-            "kernel": figures.kernel,
-            "grid": figures.grid,
-            "waves": figures.waves,
-            "blocks_per_sm": figures.blocks_per_sm,
-            "registers": figures.registers,
-            "spilled": figures.spilled_bytes,
-            "matrix": figures.matrix_paths,
-            "loops": copies_of_loops(launch.compiled.asm["ttgir"]),
-        }
+        {name: getattr(figures, name) for name in FIGURES}
+        | {"loops": copies_of_loops(launch.compiled.asm["ttgir"])}
         for (launch, _), figures in zip(count_launches(recorder.launches), compiled, strict=True)
     ]
     return {"temp_bytes": static.temp_bytes, "launches": launches}
