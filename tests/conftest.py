@@ -39,8 +39,9 @@ LONG = (
     "impls/test_conformance.py", "cli/gate/test_gate_timed.py", "honesty/test_cheats.py", "cli/test_run.py",
     "cli/test_mistakes.py", "cli/test_checks.py", "cli/test_profile.py", "cli/gate/test_gate_static.py",
     "impls/test_offsets_answers.py", "impls/test_points.py", "impls/test_kernels.py",
-    "impls/test_offsets.py", "impls/test_triton_corners.py", "cli/test_static.py", "testing/test_cases.py",
-    "report/charts/test_legibility.py", "xla/test_agreement.py", "impls/test_attention_tiles.py",
+    "impls/test_offsets.py", "impls/test_kernel_plans.py", "impls/test_triton_corners.py",
+    "cli/test_static.py", "testing/test_cases.py", "report/charts/test_legibility.py",
+    "xla/test_agreement.py", "impls/test_attention_tiles.py",
 )  # fmt: skip
 
 

@@ -48,6 +48,20 @@ def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, ch
         assert bool(record["checks"]) == checks
 
 
+def run_interpreted(module, *words):
+    """What a module that interprets kernels in a process of its own prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.impls.{module}", *words],
+        cwd=ROOT,
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.parametrize(
     ("form", "sums", "orders", "of_keys"),
     [
@@ -59,16 +73,30 @@ def test_interpreted_a_kernel_keeps_its_contract(tmp_path, impl, axes, count, ch
 @pytest.mark.long
 @NO_TRITON
 def test_only_sums_by_atomics_depend_on_the_order_of_programs(form, sums, orders, of_keys):
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.impls.shuffled_programs", form, sums, str(orders)],
-        cwd=ROOT,
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"output": 1, "q": 1, "k": of_keys, "v": of_keys, "gates": 1}
+    found = run_interpreted("shuffled_programs", form, sums, str(orders))
+    assert found == {"output": 1, "q": 1, "k": of_keys, "v": of_keys, "gates": 1}
+
+
+@pytest.mark.torch
+@pytest.mark.full
+@NO_TRITON
+def test_top_k_reads_scores_twice_and_any_order_of_programs_gives_the_same_answer():
+    """Only rows of different scores in one bin are read once more per byte in which they differ."""
+    found = run_interpreted("topk_programs", "triton_radix_select", "3")
+    for kind, of_kind in found.items():
+        assert (of_kind["answers"], of_kind["wrong"]) == (1, 0), kind
+    reads = {kind: of_kind["reads"] for kind, of_kind in found.items()}
+    assert max(reads[kind] for kind in ("normal", "tied", "equal", "masked")) < 3
+    assert reads["one_bin"] < 7  # three bytes
+    assert reads["tiny"] < 8  # all four
+
+
+@pytest.mark.torch
+@pytest.mark.full
+@NO_TRITON
+def test_picks_do_not_depend_on_how_the_work_is_divided():
+    for programs, wrong in run_interpreted("divided_selection").items():
+        assert wrong == {"by mean query": 0, "by each query": 0}, programs
 
 
 def test_every_slice_of_a_row_holds_as_many_scores_as_are_kept():
