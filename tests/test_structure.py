@@ -42,9 +42,9 @@ CEILINGS = {
     "harness/testing": 300,
     "harness/worker": 3650,
     "harness/xla": 1800,
-    "impls": 11150,
+    "impls": 11520,
     "impls/*/claims.py": 1950,
-    "tests": 29550,
+    "tests": 29930,
 }
 FILES = 318  # of harness/
 
