@@ -10,6 +10,7 @@ Exit code: 0 every kernel is decided, 1 the time was too short, 2 a wrong flag, 
 """
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -75,8 +76,9 @@ def _count(text: str) -> int:
 
 
 def gpu_here() -> list[str] | None:
-    """Name and compute capability of the first GPU, without CUDA, because processes are forked later."""
-    query = ["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"]
+    """Name and compute capability of the first visible GPU, without CUDA: processes are forked later."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
+    query = ["nvidia-smi", f"--id={first}", "--query-gpu=name,compute_cap", "--format=csv,noheader"]
     try:
         done = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import triton
 from triton.runtime import driver
 
+from harness import Unsupported
+
 from ._triton_sparse.plan import power_of_two
 from .workload import AttentionWorkload
 
@@ -42,8 +44,9 @@ class Tile(NamedTuple):
         return {"BM": self.rows, "BN": self.keys, "num_warps": self.warps, "num_stages": self.stages}
 
     def holding(self, heads: int) -> Tile:
-        """The tile with at least one row for each of these heads."""
-        return self._replace(rows=max(self.rows, power_of_two(heads)))
+        """The tile with at least one row for each of these heads, and a warp for every 16 rows."""
+        rows = max(self.rows, power_of_two(heads))
+        return self._replace(rows=rows, warps=max(self.warps, min(rows // 16, 16)))
 
 
 _forced: dict[str, Tile] = {}  # no context variable: autograd's threads do not inherit it
@@ -70,6 +73,8 @@ def line_of(room: str, name: str, w: AttentionWorkload, gpu: int) -> dict[str, A
         and line.get("width", math.inf) >= w.head_dim
         and line.get("seq", 0) <= w.seq
     ]
+    if not lines:
+        raise Unsupported(f"compute capability {gpu / 10:.1f}: the kernels need 8.0 or more; use dense_sdpa")
     return max(lines, key=lambda line: (line["capability"], -line.get("width", math.inf), line.get("seq", 0)))
 
 
@@ -88,8 +93,10 @@ def generation(architecture: int) -> int:
 @contextmanager
 def forced(kernel: str, tile: Tile) -> Generator[None]:
     """Use this tile for a kernel, for example `sparse.attend`, in all threads of the process."""
+    before = dict(_forced)
     _forced[kernel] = tile
     try:
         yield
     finally:
-        del _forced[kernel]
+        _forced.clear()
+        _forced.update(before)

@@ -99,6 +99,25 @@ def test_picks_do_not_depend_on_how_the_work_is_divided():
         assert wrong == {"by mean query": 0, "by each query": 0}, programs
 
 
+SMALL = {"heads": 2, "kv_heads": 1, "head_dim": 16, "dtype": "f32", "selected": 3, "window": 21}
+PARTIAL = {**SMALL, "tile": 256, "block": 16}  # whole programs of the last tile have no queries
+STRAYS = (
+    ["triton_nsa", {**PARTIAL, "seq": 80}, {}],
+    ["triton_nsa", {**PARTIAL, "seq": 80}, {"atomic": True, "fused": False}],
+    ["triton_nsa", {**PARTIAL, "seq": 272, "tile": 48}, {}],
+    ["triton_nsa_paper", {**SMALL, "seq": 45, "block": 8, "kernel": 4, "stride": 2}, {}],
+    ["triton_nsa_fla", {**SMALL, "seq": 45, "block": 8}, {"atomic": True}],
+    ["triton_flash", {**SMALL, "seq": 129, "gated": False}, {}],
+)
+
+
+@pytest.mark.torch
+@pytest.mark.full
+@NO_TRITON
+def test_no_kernel_reads_or_writes_outside_its_tensors():
+    assert run_interpreted("stray_accesses", json.dumps(STRAYS)) == [{}] * len(STRAYS)
+
+
 def test_every_slice_of_a_row_holds_as_many_scores_as_are_kept():
     for seq in (601, 1201, 1799, 5000, 99991):
         w = TopkWorkload(seq=seq, topk=300)

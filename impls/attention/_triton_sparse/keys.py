@@ -21,6 +21,7 @@ def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr
     """
     begin = 0
     low = 0
+    first = tl.minimum(first, last)  # a program after the end has no queries, and may visit no keys there
     if KIND == MEANS:
         end = tl.minimum(means, tl.maximum(last - P.last + P.stride, 0) // P.stride)
         high = tl.minimum(means, tl.maximum(first - P.last + P.stride, 0) // P.stride) // BN * BN

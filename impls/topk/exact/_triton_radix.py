@@ -142,7 +142,7 @@ def complete(scores, lists, listed, length, least, most, above, topk, F: tl.cons
 
     equal_before = topk - room
     begin = 0
-    while (above < topk - room) | (equal_before < topk):
+    while (begin < length) & ((above < topk - room) | (equal_before < topk)):
         column, distance, here = candidates_at(scores, offers, listed, begin + local, length, least, span, F)
         is_above, is_equal = here & (distance > smallest), here & (distance == smallest)
         both = is_above.to(tl.int32) + (is_equal.to(tl.int32) << 16)
