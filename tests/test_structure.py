@@ -44,7 +44,7 @@ CEILINGS = {
     "harness/xla": 1800,
     "impls": 11520,
     "impls/*/claims.py": 1950,
-    "tests": 29930,
+    "tests": 29990,
 }
 FILES = 318  # of harness/
 
