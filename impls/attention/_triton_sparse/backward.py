@@ -34,7 +34,7 @@ def differentiate(
     gates_grad = torch.empty_like(a.gates) if p.share == GIVEN else None
     with stage("gate"):
         branch_products[(-(-count // ROWS),)](
-            kept.parts, grad, a.gates if gates_grad is None else gates_grad, sums, count, p, ROWS, num_warps=4
+            kept.parts, grad, a.gates if gates_grad is None else gates_grad, sums, count, p, ROWS, num_warps=8
         )
     given = (a.gates, grad, kept.logs, sums)
     picked = [torch.zeros_like(x, dtype=torch.float32) if atomic else x for x in (a.k, a.v)]
