@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from .keys import MEANS, parts_of, pick_of, place_of, product, tile_at
+from .keys import MEANS, parts_of, pick_of, place_of, product, tile_at, tile_count
 from .tiles import list_of, load_rows, share_of, store_rows, tile_of, zero_rows
 
 
@@ -13,11 +13,8 @@ def attend_keys(
     KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """The online softmax over full tiles, which every row sees, or over the `MASKED` tiles around them."""
-    count = (high - low) // BN
-    if MASKED:
-        count = (low - begin) // BN + (end - high + BN - 1) // BN
     pick = pick_of(place_of(0, begin, low, high, MASKED, BN), picks, KIND, P, BN)
-    for number in range(count):
+    for number in range(tile_count(begin, low, high, end, MASKED, BN)):
         place = place_of(number, begin, low, high, MASKED, BN)
         start, numbers, exist, seen = tile_at(place, pick, end, rows, limit, KIND, MASKED, AXIS, P, BN)
         pick = pick_of(place_of(number + 1, begin, low, high, MASKED, BN), picks, KIND, P, BN)

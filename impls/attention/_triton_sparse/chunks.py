@@ -6,7 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .configurations import Tile
+from .._triton_tiles import Tile
 from .plan import Plan, power_of_two
 from .top import NOTHING, keep_highest
 

@@ -1,8 +1,9 @@
-"""The tiles of the sparse kernels, chosen by compiling from sm_80 to sm_100.
+"""Which sparse kernels have tiles in the table, and what the tiles must have.
 
 Hopper's matrix instructions need at least 64 rows, and with Triton 3.6 at least 16 columns. With three stages
 the copies of two tiles overlap with products. In half precision no kernel spills on sm_90 for heads of 64 and
-128. In f32 the branches in one launch and the keys' gradients spill on every GPU. `static` prints how much.
+128, up to 64 heads of a key head. In f32 the branches in one launch and the keys' gradients spill on every
+GPU. `static` prints how much.
 """
 
 from __future__ import annotations

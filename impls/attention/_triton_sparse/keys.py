@@ -43,6 +43,12 @@ def parts_of(first, last, picks, seq, means, KIND: tl.constexpr, P: tl.constexpr
 
 
 @triton.jit
+def tile_count(begin, low, high, end, MASKED: tl.constexpr, BN: tl.constexpr):
+    """How many tiles there are that all queries see, or `MASKED` tiles around them."""
+    return (low - begin) // BN + (end - high + BN - 1) // BN if MASKED else (high - low) // BN
+
+
+@triton.jit
 def place_of(number, begin, low, high, MASKED: tl.constexpr, BN: tl.constexpr):
     """The first place of a tile."""
     place = low + number * BN
