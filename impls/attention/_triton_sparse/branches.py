@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from .keys import MEANS, parts_of, pick_of, place_of, product, tile_at, tile_count
+from .keys import MEANS, parts_of, pick_of, product, tile_at, tile_count
 from .tiles import list_of, load_rows, share_of, store_rows, tile_of, zero_rows
 
 
@@ -13,11 +13,12 @@ def attend_keys(
     KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """The online softmax over full tiles, which every row sees, or over the `MASKED` tiles around them."""
-    pick = pick_of(place_of(0, begin, low, high, MASKED, BN), picks, KIND, P, BN)
+    pick = pick_of(0, begin, low, high, picks, KIND, MASKED, P, BN)
     for number in range(tile_count(begin, low, high, end, MASKED, BN)):
-        place = place_of(number, begin, low, high, MASKED, BN)
-        start, numbers, exist, seen = tile_at(place, pick, end, rows, limit, KIND, MASKED, AXIS, P, BN)
-        pick = pick_of(place_of(number + 1, begin, low, high, MASKED, BN), picks, KIND, P, BN)
+        start, numbers, exist, seen = tile_at(
+            number, pick, begin, low, high, end, rows, limit, KIND, MASKED, AXIS, P, BN
+        )
+        pick = pick_of(number + 1, begin, low, high, picks, KIND, MASKED, P, BN)
         key = load_rows(k + start, numbers, exist, P)
         scores = product(query, key) if AXIS == 1 else product(key, query)
         if MASKED:

@@ -13,7 +13,7 @@ columns of the head.
 import triton
 import triton.language as tl
 
-from .keys import MEANS, parts_of, pick_of, place_of, product, tile_at, tile_count
+from .keys import MEANS, parts_of, pick_of, product, tile_at, tile_count
 from .tiles import list_of, load_rows, share_of, store_rows, tile_of
 
 
@@ -45,11 +45,12 @@ def add_keys(
     The sum is not yet scaled. A key is the sum of `TERMS` rows, the last of which is the rounded key.
     `ATOMIC` also adds to the gradients of keys and values.
     """
-    pick = pick_of(place_of(0, begin, low, high, MASKED, BN), picks, KIND, P, BN)
+    pick = pick_of(0, begin, low, high, picks, KIND, MASKED, P, BN)
     for number in range(tile_count(begin, low, high, end, MASKED, BN)):
-        place = place_of(number, begin, low, high, MASKED, BN)
-        start, numbers, exist, seen = tile_at(place, pick, end, rows, limit, KIND, MASKED, AXIS, P, BN)
-        pick = pick_of(place_of(number + 1, begin, low, high, MASKED, BN), picks, KIND, P, BN)
+        start, numbers, exist, seen = tile_at(
+            number, pick, begin, low, high, end, rows, limit, KIND, MASKED, AXIS, P, BN
+        )
+        pick = pick_of(number + 1, begin, low, high, picks, KIND, MASKED, P, BN)
         key = load_rows(k + start, numbers, exist, P)
         value = load_rows(v + start, numbers, exist, P)
         if AXIS == 1:

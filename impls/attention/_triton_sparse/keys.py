@@ -59,13 +59,17 @@ def place_of(number, begin, low, high, MASKED: tl.constexpr, BN: tl.constexpr):
 
 
 @triton.jit
-def pick_of(place, picks, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr):
+def pick_of(
+    number, begin, low, high, picks,
+    KIND: tl.constexpr, MASKED: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
     """The pick of a tile, or of each of its places if a tile is not part of one block.
 
     It is loaded one tile ahead, because copies that wait for its load do not overlap with others.
     """
     pick = 0
     if KIND == PICKED:
+        place = place_of(number, begin, low, high, MASKED, BN)
         places = place if P.block % BN == 0 else place + tl.arange(0, BN)
         pick = tl.load(picks + tl.minimum(places // P.block, P.selected - 1))
     return pick
@@ -73,13 +77,14 @@ def pick_of(place, picks, KIND: tl.constexpr, P: tl.constexpr, BN: tl.constexpr)
 
 @triton.jit
 def tile_at(
-    place, pick, end, rows, limit,
+    number, pick, begin, low, high, end, rows, limit,
     KIND: tl.constexpr, MASKED: tl.constexpr, AXIS: tl.constexpr, P: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
     """(elements before a tile's first row, numbers of its rows from there, which exist, which a query sees).
 
     The last two are true if not `MASKED`. The axis of queries in a tile of scores is 1 − `AXIS`.
     """
+    place = place_of(number, begin, low, high, MASKED, BN)
     local = tl.arange(0, BN)
     start = place
     exist = tl.full((BN,), True, tl.int1)
