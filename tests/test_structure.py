@@ -42,7 +42,7 @@ CEILINGS = {
     "harness/testing": 300,
     "harness/worker": 3650,
     "harness/xla": 1800,
-    "impls": 11520,
+    "impls": 11530,
     "impls/*/claims.py": 1950,
     "tests": 29990,
 }
