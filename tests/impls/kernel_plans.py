@@ -29,9 +29,9 @@ PRODUCT = re.compile(r"(?:tt\.dot|ttng\.warp_group_dot) ")
 
 
 def copies_of_loops(ttgir):
-    """Of each loop with products: [tiles that a step copies for a later step, copies that it leaves going].
+    """For each loop with products: [tiles copied for a later step, copies still running after the wait].
 
-    A step begins with a wait for its own tiles. The copies that it leaves going are those of later steps.
+    A step begins with a wait for its own tiles. The copies that still run then belong to later steps.
     """
     found, around = [], []
     for line in ttgir.splitlines():
